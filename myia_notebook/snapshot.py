@@ -1,0 +1,234 @@
+"""The contract between the compiler and the viewer: a `Snapshot` after each stage, with the `Event`s inside it.
+
+Everything here is frozen, holds only strings, numbers and tuples, and becomes JSON with `to_dict`. The front end
+(`labextension/src/snapshot.ts` mirrors this file) rebuilds any step from it and knows nothing else of the compiler.
+
+Identity. Node and graph ids are small integers, unique within one compilation and *stable across its stages and events*: a
+node that a stage leaves alone keeps its id. Ids of nodes and of graphs are drawn from one sequence.
+
+Replay. `initial` is the state before the stage's first event (the final state of the stage before it, repeated in full so
+that a snapshot stands alone); applying every event's delta to it gives `final`. For an event: first `removed` nodes go, then
+`added` nodes come (with the graphs of `added_graphs`), then each `changed` view replaces the node with the same id, and
+`outputs` gives graphs a new output node. A node is shown when it can be reached from its graph's output; deltas may leave
+unreachable nodes behind, and the viewer hides them.
+
+The gradient stage is laid out once in its final form, and its events only *reveal* (`Event.gradient` says, for one primal
+node, which nodes of ▶g and ◀g it introduced). Equations are plain token lists, so that the viewer can draw MathML with the
+program's names and put each symbol's value under it.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, Literal
+
+VERSION = 1
+
+NodeKind = Literal["parameter", "apply", "constant"]
+Role = Literal["primal", "forward", "backpropagator", "sensitivity", "tangent", "constant", "free", "control"]
+GraphKind = Literal["function", "loop", "branch", "closure", "forward", "backpropagator", "tangent", "program"]
+EventKind = Literal["parse", "infer", "gradient", "rewrite", "pass", "run"]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeView:
+    """One node. `inputs` are node ids, the function first when it is a node (an unknown call); constants inline as nodes.
+
+    `name` is the user's variable or '' ; `label` is what to draw when there is no name (source text such as `0.6 * s`);
+    `op` the primitive's or callee's name; `symbol` what the picture writes for it (`×`, `sin`, `f`);
+    `callee` a graph id for a known call, `callees` all graphs that a call, branch or closure may run;
+    `type` as the user reads it (`float64[3, 2]`); `value` the value on the cell's inputs ('' when not recorded);
+    `span` is [line, column, end line, end column]; `primal` the id of the node it differentiates or is the forward of;
+    `keeps` names what a closure captured.
+    """
+
+    id: int
+    graph: int | None
+    kind: NodeKind
+    role: Role
+    name: str = ""
+    label: str = ""
+    op: str = ""
+    symbol: str = ""
+    inputs: tuple[int, ...] = ()
+    callee: int | None = None
+    callees: tuple[int, ...] = ()
+    type: str = ""
+    value: str = ""
+    span: tuple[int, int, int, int] | None = None
+    primal: int | None = None
+    keeps: tuple[str, ...] = ()
+    how: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphView:
+    """One graph (function). `captured` leading parameters are captured values; `parent` is the graph that encloses it in
+    the parsed form; `primal` the graph that a ▶, ◀ or ▷ graph was made from; `output` a node id."""
+
+    id: int
+    name: str
+    kind: GraphKind
+    parameters: tuple[int, ...]
+    output: int
+    captured: int = 0
+    parent: int | None = None
+    primal: int | None = None
+    span: tuple[int, int, int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """All graphs and nodes at one moment. `root` is the id of the graph that runs."""
+
+    root: int
+    graphs: tuple[GraphView, ...]
+    nodes: tuple[NodeView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One piece of an equation. `kind`: 'name' (with `node`), 'number', 'operator', 'function', 'text', 'open', 'close', 'sup'.
+
+    `role` colors it; `node` ties it to the graph and to its value. 'sup' raises the tokens of `body`; 'function' applies
+    `text` to `body`; 'fraction' puts `body` over `below`.
+    """
+
+    kind: str
+    text: str = ""
+    role: str = ""
+    node: int | None = None
+    body: tuple[Token, ...] = ()
+    below: tuple[Token, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """`∇target += equation`: one addition to the sensitivity of the primal node `target`; `node` in ◀g holds the addend,
+    `total` the sum so far (the same node when it is the first), `index` of `of` additions."""
+
+    target: int
+    node: int
+    total: int
+    index: int
+    of: int
+    equation: tuple[Token, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GradientStep:
+    """What the gradient transform introduced for one primal node, in the order in which the mathematics does.
+
+    `phase` is 'forward' (▶ appears, ◀ keeps), 'seed' (∇ of the output), 'backward' (◀ is called with ∇) or 'return'.
+    `forward` is the node in ▶g, `sensitivity` the complete ∇ node in ◀g, `keeps` the ▶ nodes that ◀ uses.
+    """
+
+    phase: Literal["forward", "seed", "backward", "return"]
+    graph: int
+    primal: int | None = None
+    forward: int | None = None
+    sensitivity: int | None = None
+    keeps: tuple[int, ...] = ()
+    contributions: tuple[Contribution, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One change inside a stage. `title` says it in a sentence, `reason` says why it is right.
+
+    Rewrites have `rule`, `family`, `location` (file:line of the rule). `matched` are the nodes the pattern covered, in the
+    state before; `produced` the nodes that took their place. A pass that changed nothing is one event of kind 'pass' with
+    an empty delta. `time` is in milliseconds since the stage began.
+    """
+
+    index: int
+    kind: EventKind
+    title: str
+    reason: str = ""
+    pass_name: str = ""
+    rule: str = ""
+    family: str = ""
+    location: str = ""
+    graph: int | None = None
+    focus: tuple[int, ...] = ()
+    matched: tuple[int, ...] = ()
+    produced: tuple[int, ...] = ()
+    removed: tuple[int, ...] = ()
+    added: tuple[NodeView, ...] = ()
+    added_graphs: tuple[GraphView, ...] = ()
+    changed: tuple[NodeView, ...] = ()
+    outputs: tuple[tuple[int, int], ...] = ()
+    equation: tuple[Token, ...] = ()
+    after_equation: tuple[Token, ...] = ()
+    gradient: GradientStep | None = None
+    checked: bool | None = None
+    time: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorView:
+    """A failure, for the stage where it happened."""
+
+    code: str
+    kind: str
+    message: str
+    span: tuple[int, int, int, int] | None
+    hint: str = ""
+    line_text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeText:
+    """One listing of the code stage. `lines[i]` came from source line `origin[i]` (0 when from none); `nodes[i]` the node ids."""
+
+    language: Literal["python", "llvm", "ir", "ptx"]
+    title: str
+    lines: tuple[str, ...]
+    origin: tuple[int, ...] = ()
+    nodes: tuple[tuple[int, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The state after one stage. `text` is its textual IR (or generated code), `time` in milliseconds."""
+
+    stage: str
+    text: str
+    source: str
+    initial: State | None = None
+    final: State | None = None
+    events: tuple[Event, ...] = ()
+    code: tuple[CodeText, ...] = ()
+    error: ErrorView | None = None
+    result: str = ""
+    time: float = 0.0
+    version: int = VERSION
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready: dataclasses become dicts without their default values, tuples become lists."""
+        data: dict[str, Any] = to_json(self)
+        data["version"] = self.version
+        return data
+
+    def svg(self) -> str:
+        """The static picture of this stage (drawn without a browser)."""
+        from myia_notebook.view.fallback import stage_svg
+        return stage_svg(self)
+
+
+def to_json(value: Any) -> Any:
+    """Frozen dataclasses to plain JSON values. A field equal to its default is left out, to keep event streams small."""
+    if is_dataclass(value) and not isinstance(value, type):
+        result: dict[str, Any] = {}
+        for f in fields(value):
+            item = getattr(value, f.name)
+            if f.default is item or (item == f.default and type(item) is type(f.default)):
+                continue
+            result[f.name] = to_json(item)
+        return result
+    if isinstance(value, (tuple, list)):
+        return [to_json(item) for item in value]
+    return value
+
+
+__all__ = ["VERSION", "CodeText", "Contribution", "ErrorView", "Event", "GradientStep", "GraphView", "NodeView", "Snapshot",
+           "State", "Token", "to_json"]
