@@ -139,19 +139,17 @@ class Machine:
 
     def _loop(self, graph: Graph, arguments: list[Any]) -> Any:
         self._activation = 0
-        stack: list[tuple[_Code, list[Any], int, int]] = []
+        stack: list[tuple[_Code, list[Any], int, int, int]] = []
         code, frame = self._enter(graph, arguments)
         activation, pc = self._activation, 0
         record = self.record
-        saved: list[int] = []
         while True:
             if pc == len(code.steps):
                 value = frame[code.output]
                 if not stack:
                     return value
-                code, frame, pc, place = stack.pop()
+                code, frame, pc, place, activation = stack.pop()
                 if record is not None:
-                    activation = saved.pop()
                     record(code.steps[pc - 1][4], value, activation)
                 frame[place] = value
                 continue
@@ -177,8 +175,7 @@ class Machine:
                 if closure.__class__ is not Closure:
                     raise error("M800", node.provenance.span, message=f"a call of {closure!r}")
                 if record is not None or code.output != place or pc != len(code.steps):
-                    stack.append((code, frame, pc, place))
-                    saved.append(activation)
+                    stack.append((code, frame, pc, place, activation))
                 code, frame = self._enter(closure.graph, [*closure.captured, *values])
                 activation, pc = self._activation, 0
                 continue

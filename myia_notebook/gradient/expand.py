@@ -1,0 +1,209 @@
+"""Expands `gradient_call` nodes, innermost first.
+
+    gradient_call(f, options, x…)  -->  (y, ◀) = ▶f(▶x…);  r = ◀(1);  the items of r that `options.wrt` names
+
+On entry: typed form. On exit: the same program without `gradient_call`. A round expands the calls whose function, and everything
+that function can run, contains none; then the program is optimized (by `between`) before the next round, so that J always sees
+optimized graphs and derivatives of derivatives stay small. A closure that is only known at run time is lifted by a case over its
+function class, made of ordinary nodes (`_Lift`), never by a hidden relabeling.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from myia_notebook.errors import error
+from myia_notebook.gradient.classes import Classes, contains_function, program_graphs
+from myia_notebook.gradient.events import GradientEvents
+from myia_notebook.gradient.options import GradientOptions
+from myia_notebook.gradient.transform import Transform
+from myia_notebook.ir.clone import clone
+from myia_notebook.ir.graph import Apply, Constant, Graph, Node, graph_constant, is_call_of, reachable, schedule
+from myia_notebook.ir.types import BOOL, Environment, Function, FunctionClass, Scalar, Static, Tuple, Type, sensitivity
+from myia_notebook.ops.environment import Label
+from myia_notebook.ops.expression import Builder
+from myia_notebook.ops.table import PRIMITIVES
+
+GRADIENT_CALL, PARTIAL, BRANCH = PRIMITIVES["gradient_call"], PRIMITIVES["partial"], PRIMITIVES["branch"]
+MAKE_TUPLE, CAST = PRIMITIVES["make_tuple"], PRIMITIVES["cast"]
+CLOSURE_IS, CLOSURE_GET = PRIMITIVES["closure_is"], PRIMITIVES["closure_get"]
+
+
+def expand_gradients(root: Graph, between: Callable[[Graph], Graph] | None = None, events: GradientEvents | None = None) -> Graph:
+    """The program with every gradient expanded. `between` optimizes it between levels and must return typed form."""
+    root, _ = clone(root)
+    while True:
+        ready = _ready_calls(root)
+        if not ready:
+            return root
+        if events is not None and events.graphs:
+            events.level += 1
+        transform = Transform(Classes(program_graphs(root)), events)
+        lift = _Lift(transform)
+        for graph, node in ready:
+            _expand(graph, node, transform, lift)
+        transform.finish()
+        if between is not None and _has_calls(root):
+            root = between(root)
+
+
+def _has_calls(root: Graph) -> bool:
+    return any(is_call_of(node, GRADIENT_CALL) for graph in reachable(root) for node in schedule(graph))
+
+
+def _ready_calls(root: Graph) -> list[tuple[Graph, Apply]]:
+    """The calls whose function contains no gradient itself; empty when there are none at all."""
+    calls = [(graph, node) for graph in program_graphs(root) for node in schedule(graph) if is_call_of(node, GRADIENT_CALL)]
+    if not calls:
+        return []
+    having = {graph.id for graph, _ in calls}
+    ready = [(graph, node) for graph, node in calls if not any(g.id in having for g in _runs(node))]
+    if not ready:
+        span = calls[0][1].provenance.span
+        raise error("M603", span, message="this gradient is taken inside the very function that it differentiates")
+    return ready
+
+
+def _runs(node: Apply) -> list[Graph]:
+    """Every graph that the function of a gradient_call, or a function among its arguments, can run."""
+    seen: set[int] = set()
+    order: list[Graph] = []
+    types: list[Type] = [Builder.type_of(x) for i, x in enumerate(node.arguments) if i != 1]
+    classes: set[int] = set()
+    while types:
+        match types.pop():
+            case Tuple(items):
+                types.extend(items)
+            case Function(cls) if id(cls) not in classes:
+                classes.add(id(cls))
+                for member in cls.members:
+                    for g in program_graphs(member):
+                        if g.id not in seen:
+                            seen.add(g.id)
+                            order.append(g)
+            case _:
+                pass
+    return order
+
+
+def _one(t: Type) -> Constant:
+    assert isinstance(t, Scalar)
+    return Constant(1.0 if t.weak else np.dtype(t.dtype).type(1), t)
+
+
+def _expand(graph: Graph, node: Apply, transform: Transform, lift: _Lift) -> None:
+    builder = Builder(graph, node.provenance)
+    function, options_node, arguments = node.inputs[1], node.inputs[2], node.inputs[3:]
+    assert isinstance(options_node, Constant)
+    options: GradientOptions = options_node.value
+    cls = _class(function)
+    lifted = [lift.value(builder, x) for x in arguments]
+    known = graph_constant(function)
+    captured: list[Node] = []
+    if known is None and isinstance(function, Apply) and is_call_of(function, PARTIAL):
+        known, captured = graph_constant(function.inputs[1]), function.inputs[2:]
+    if known is not None:
+        forward = transform.forward(known)
+        assert forward.result is not None
+        pair = builder.call(forward, *(lift.value(builder, c) for c in captured), *lifted, type=forward.result)
+        back_type, first = transform.backward(known).result, known.captured
+    else:
+        result = cls.members[0].result
+        assert result is not None
+        pair_type = Tuple((transform.classes.forward_type(result), Function(transform.classes.backward(cls))))
+        pair = builder.call(lift.value(builder, function), *lifted, type=pair_type)
+        back_type = Tuple((Environment(cls), *(sensitivity(Builder.type_of(x)) for x in arguments)))
+        first = 1
+    value = builder.item(pair, 0)
+    assert back_type is not None
+    back = builder.call(builder.item(pair, 1), _one(Builder.type_of(value)), type=back_type)
+    items = [builder.item(back, first + i) for i in options.wrt]
+    result_node = items[0] if options.is_single else builder.tuple(*items)
+    if options.with_value:
+        result_node = builder.tuple(value, result_node)
+    if Builder.type_of(result_node) != Builder.type_of(node):
+        t = Builder.type_of(node)
+        result_node = builder.apply(CAST, result_node, Constant(t, Static(t)), type=t)
+    _replace(graph, node, result_node)
+
+
+def _class(function: Node) -> FunctionClass:
+    t = Builder.type_of(function)
+    assert isinstance(t, Function)
+    return t.cls
+
+
+def _replace(graph: Graph, old: Node, new: Node) -> None:
+    """Every use of `old` in its graph reads `new`."""
+    if not new.name and isinstance(new, Apply):
+        new.name = old.name
+    for node in schedule(graph):
+        node.inputs[:] = [new if x is old else x for x in node.inputs]
+    if graph.output is old:
+        graph.output = new
+
+
+class _Lift:
+    """▶ of a run-time value: functions inside become their forward functions."""
+
+    def __init__(self, transform: Transform) -> None:
+        self.transform = transform
+        self.cases: dict[int, Graph] = {}
+
+    def value(self, builder: Builder, node: Node) -> Node:
+        t = Builder.type_of(node)
+        if not contains_function(t):
+            return node
+        if isinstance(t, Tuple):
+            items = [self.value(builder, builder.item(node, i)) for i in range(len(t.items))]
+            return builder.apply(MAKE_TUPLE, *items, type=self.transform.classes.forward_type(t))
+        target = graph_constant(node)
+        result = self.transform.classes.forward_type(t)
+        if target is not None:
+            return Constant(self.transform.entries(target)[0], result)
+        if isinstance(node, Apply) and is_call_of(node, PARTIAL):
+            label = graph_constant(node.inputs[1])
+            assert label is not None
+            captured = [self.value(builder, x) for x in node.inputs[2:]]
+            return builder.apply(PARTIAL, Constant(self.transform.entries(label)[0], result), *captured, type=result)
+        assert isinstance(t, Function)
+        return builder.call(self._case(t.cls), node, type=result)
+
+    def _case(self, cls: FunctionClass) -> Graph:
+        """f ↦ case f of l_i(c…) → partial(▶l_i/k, ▶c…)"""
+        if id(cls) not in self.cases:
+            case = self.cases[id(cls)] = Graph(f"▶{cls.name}", "forward")
+            case.result = self.transform.classes.forward_type(Function(cls))
+            f = case.add_parameter("f", Function(cls))
+            case.output = self._choose(case, f, cls, 0)
+        return self.cases[id(cls)]
+
+    def _choose(self, graph: Graph, f: Node, cls: FunctionClass, index: int) -> Node:
+        builder = Builder(graph)
+        member = cls.members[index]
+        if index == len(cls.members) - 1:
+            return self._rebuild(builder, f, member)
+        label = Label(member)
+        test = builder.apply(CLOSURE_IS, f, Constant(label, Static(label)), type=BOOL)
+        arms: list[Graph] = []
+        for name in (member.name, "otherwise"):
+            arm = Graph(name, "branch")
+            arm.result = graph.result
+            arm.add_parameter("f", Function(cls))
+            arms.append(arm)
+        arms[0].output = self._rebuild(Builder(arms[0]), arms[0].parameters[0], member)
+        arms[1].output = self._choose(arms[1], arms[1].parameters[0], cls, index + 1)
+        assert graph.result is not None
+        return builder.apply(BRANCH, test, Constant(arms[0]), Constant(arms[1]), f, type=graph.result)
+
+    def _rebuild(self, builder: Builder, f: Node, member: Graph) -> Node:
+        label = Label(member)
+        entry = self.transform.entries(member)[0]
+        result = self.transform.classes.forward_type(Builder.type_of(f))
+        captured: list[Node] = []
+        for i, p in enumerate(member.parameters[:member.captured]):
+            item = builder.apply(CLOSURE_GET, f, Constant(label, Static(label)), builder.constant(i), type=Builder.type_of(p))
+            captured.append(self.value(builder, item))
+        head = Constant(entry, result)
+        return builder.apply(PARTIAL, head, *captured, type=result) if captured else head

@@ -1,0 +1,142 @@
+"""Textual IR: `print_program` writes a program, `parse_program` reads it back to an equal one.
+
+    program  ::= graph+                                    the first graph is the root
+    graph    ::= "@"name "[" captured "]"? "(" name ": " type, ... ")" " -> " type ":" line+
+    line     ::= "  " name " : " type " = " operand "(" operand, ... ")"   |   "  return " operand
+    operand  ::= name | "@"name | primitive | literal | "zero<" type ">" | "undefined" | "#"name (a label)
+    type     ::= bool | int | float | int64 | ... | float64[2, 3] | (type, ...) | None | range | never | fn<@g | @h> | env<@g | @h>
+
+Names are the user's where they are unique in their graph, with `.2`, `.3` behind them where they are not; a node without a name
+is `%1`, `%2`, ... The form is deterministic, and golden files and tests are written in it.
+"""
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from myia_notebook.ir.graph import UNDEFINED, ZERO, Apply, Constant, Graph, Node, reachable, schedule
+from myia_notebook.ir.types import Environment, Function, Static, Tuple, Type
+from myia_notebook.ops.primitive import Primitive
+
+
+class Printer:
+    """Names for one program; `lines` after printing one entry per line with the node it shows (None for headers)."""
+
+    def __init__(self, root: Graph) -> None:
+        self.graphs = reachable(root)
+        self._graph_names: dict[int, str] = {}
+        self._taken: dict[str, int] = {}
+        for graph in self.graphs:
+            self._name_graph(graph)
+        self.lines: list[tuple[str, Node | None]] = []
+
+    def _name_graph(self, graph: Graph) -> str:
+        if graph.id not in self._graph_names:
+            base = graph.name or "graph"
+            self._taken[base] = count = self._taken.get(base, 0) + 1
+            self._graph_names[graph.id] = base if count == 1 else f"{base}.{count}"
+        return "@" + self._graph_names[graph.id]
+
+    def type(self, t: Type | None) -> str:
+        match t:
+            case None:
+                return "?"
+            case Tuple(items):
+                return f"({', '.join(map(self.type, items))}{',' if len(items) == 1 else ''})"
+            case Function(cls):
+                return f"fn<{' | '.join(map(self._name_graph, cls.members))}>"
+            case Environment(cls):
+                return f"env<{' | '.join(map(self._name_graph, cls.members))}>"
+            case _:
+                return str(t)
+
+    def operand(self, node: Node, names: dict[int, str]) -> str:
+        if not isinstance(node, Constant):
+            return names.get(node.id) or f"%{getattr(node, 'graph').name}.{node.name or node.id}"
+        value = node.value
+        match value:
+            case Graph():
+                return self._name_graph(value)
+            case Primitive():
+                return value.name
+            case _ if value is ZERO:
+                return f"zero<{self.type(node.type)}>"
+            case _ if value is UNDEFINED:
+                return "undefined"
+            case _ if type(value).__name__ == "Label":
+                return "#" + self._name_graph(value.graph)[1:]
+            case np.ndarray():
+                return f"array<{self.type(node.type)}>({value.ravel().tolist() if value.size <= 16 else '...'})"
+            case np.generic():
+                return f"{value.dtype.name}({value.item()!r})"
+            case Type():
+                return f"<{self.type(value)}>"
+            case type() | np.dtype():
+                return getattr(value, "__name__", str(value))
+            case _:
+                return repr(value)
+
+    def run(self) -> str:
+        position = 0
+        while position < len(self.graphs):
+            self._graph(self.graphs[position])
+            position += 1
+        return "\n".join(text for text, _ in self.lines)
+
+    def _graph(self, graph: Graph) -> None:
+        names = node_names(graph)
+        parameters = ", ".join(f"{names[p.id]}: {self.type(p.type)}" for p in graph.parameters)
+        captured = f"[{graph.captured}]" if graph.captured else ""
+        result = graph.result if graph.result is not None else graph.output.type
+        if self.lines:
+            self.lines.append(("", None))
+        self.lines.append((f"{self._name_graph(graph)}{captured}({parameters}) -> {self.type(result)}:", None))
+        for node in schedule(graph):
+            head, *arguments = (self.operand(x, names) for x in node.inputs)
+            self.lines.append((f"  {names[node.id]} : {self.type(node.type)} = {head}({', '.join(arguments)})", node))
+        self.lines.append((f"  return {self.operand(graph.output, names)}", graph.output))
+
+
+def node_names(graph: Graph) -> dict[int, str]:
+    """A name for each parameter and Apply of a graph, unique in it, by node id."""
+    names: dict[int, str] = {}
+    taken: dict[str, int] = {}
+    unnamed = 0
+    nodes: list[Node] = [*graph.parameters, *schedule(graph)]
+    for node in nodes:
+        if node.name:
+            taken[node.name] = count = taken.get(node.name, 0) + 1
+            names[node.id] = node.name if count == 1 else f"{node.name}.{count}"
+        else:
+            unnamed += 1
+            names[node.id] = f"%{unnamed}"
+    return names
+
+
+def print_program(root: Graph) -> str:
+    """The textual IR of everything reachable from `root`."""
+    return Printer(root).run()
+
+
+def program_lines(root: Graph) -> list[tuple[str, Node | None]]:
+    """The same, line by line, each with the node that it shows."""
+    printer = Printer(root)
+    printer.run()
+    return printer.lines
+
+
+_TOKEN = re.compile(r"\s*(?:(?P<string>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")|(?P<number>-?(?:inf|nan|\d+\.?\d*(?:e[+-]?\d+)?)(?![\w.]))"
+                    r"|(?P<word>[@#%]?[^\s()\[\]<>,:|='\"]+)|(?P<mark>->|[()\[\]<>,:|=]))")
+
+
+def parse_program(text: str) -> Graph:
+    """Reads what `print_program` wrote (arrays with at most 16 elements). Raises ValueError with the line that cannot be read."""
+    from myia_notebook.ir.text_parser import Reader
+    return Reader(text, _TOKEN).program()
+
+
+def values_equal(a: Any, b: Any) -> bool:
+    """Equality of constants: NaN equals NaN, 1 and 1.0 differ."""
+    return type(a) is type(b) and repr(a) == repr(b)
