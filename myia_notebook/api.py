@@ -1,0 +1,270 @@
+"""What users call: `myia`, `grad`, `value_and_grad`, `compile_source`, `explain`.
+
+A call finds or makes the *specialization* for its argument types: the program is parsed once, typed and compiled once per
+signature. What the program read outside itself (globals, closure cells, helpers) is remembered with it, and checked at each call:
+after a helper is redefined or a global rebound, the next call compiles anew and sees it.
+"""
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from myia_notebook.errors import MyiaError, error
+from myia_notebook.infer.values import type_of_value
+from myia_notebook.ir.graph import Graph, Node
+from myia_notebook.ir.types import Type
+from myia_notebook.ops.primitive import Abstract
+from myia_notebook.pipeline import BACKENDS, Unit, compile_unit
+
+DEFAULT_BACKEND = "numba"
+MAX_SPECIALIZATIONS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Derivative:
+    """What is asked of a function: its value (`kind` None), or 'grad' / 'value_and_grad' with respect to `wrt`."""
+
+    kind: str | None = None
+    wrt: Any = 0
+
+
+@dataclass(slots=True)
+class Specialization:
+    """A compiled program for one signature, and what it read while it was parsed."""
+
+    unit: Unit
+    session: Any
+    run: Callable[..., Any]
+    convert: Callable[[Any], Any] | None
+
+
+def plain_function(f: Any) -> Any:
+    """The Python function behind f (compiled functions, bound methods and partials included), or an error that names f's class."""
+    inner = getattr(f, "__myia_function__", None)
+    if inner is not None:
+        return inner
+    if inspect.isfunction(f) or inspect.ismethod(f) or isinstance(f, functools.partial):
+        return f
+    raise error("M305", type=f"{type(f).__name__} ({f!r:.60})", hint="give a Python function, a lambda, a method or a compiled function")
+
+
+def is_function(value: Any) -> bool:
+    return hasattr(value, "__myia_function__") or inspect.isfunction(value) or inspect.ismethod(value)
+
+
+def _contains_function(value: Any) -> bool:
+    return is_function(value) or (type(value) is tuple and any(map(_contains_function, value)))
+
+
+class Caller:
+    """Calls `derivative` of a function on Python values. The base of compiled functions and of gradients; thread-safe."""
+
+    def __init__(self, function: Any, derivative: Derivative, backend: str | None = None) -> None:
+        if backend is not None and backend not in BACKENDS:
+            raise error("M801", message=f"there is no backend '{backend}'", hint=f"use one of {', '.join(BACKENDS)}")
+        self._function = plain_function(function)
+        self._derivative = derivative
+        self._backend = backend
+        self._cache: dict[Any, Specialization] = {}
+        self._lock = threading.RLock()
+        functools.update_wrapper(self, self._function if inspect.isfunction(self._function) else getattr(self._function, "__func__", self._function))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        values = self._bind(args, kwargs)
+        specialization = self._specialize(values)
+        inputs = [v for v in values if not _contains_function(v)]
+        result = specialization.run(*map(_runtime, inputs))
+        return result if specialization.convert is None else specialization.convert(result)
+
+    @functools.cached_property
+    def _signature(self) -> inspect.Signature:
+        return inspect.signature(self._function)
+
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """One value for each parameter, in order; defaults filled in."""
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError as problem:
+            name = getattr(self._function, "__name__", "the function")
+            raise error("M501", signature=f"{name}{self._signature}", problem=f"— {problem}") from None
+        bound.apply_defaults()
+        return list(bound.arguments.values())
+
+    def _specialize(self, values: list[Any]) -> Specialization:
+        key = tuple(_key(v) for v in values)
+        found = self._cache.get(key)
+        if found is not None and not found.session.is_stale():
+            return found
+        with self._lock:
+            found = self._cache.get(key)
+            if found is None or found.session.is_stale():
+                if len(self._cache) >= MAX_SPECIALIZATIONS:
+                    self._cache.clear()
+                found = self._cache[key] = self._compile(values)
+        return found
+
+    def _compile(self, values: list[Any]) -> Specialization:
+        unit, session = make_unit(self._function, values, self._derivative, self._backend)
+        compile_unit(unit)
+        assert unit.run is not None
+        return Specialization(unit, session, unit.run, _converter(unit.result_type))
+
+
+class MyiaFunction(Caller):
+    """A compiled function. Call it like the Python function it was made from; `f.__myia_function__` is that function."""
+
+    def __init__(self, function: Any, backend: str | None = None) -> None:
+        super().__init__(function, Derivative(), backend)
+
+    @property
+    def __myia_function__(self) -> Any:
+        return self._function
+
+    def __repr__(self) -> str:
+        return f"<myia function {getattr(self._function, '__name__', '?')}{self._signature}>"
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self
+        return MyiaFunction(self._function.__get__(instance, owner), self._backend)
+
+
+class Gradient(Caller):
+    """`grad(f, wrt)` or `value_and_grad(f, wrt)` as a callable."""
+
+    def __repr__(self) -> str:
+        return f"<{self._derivative.kind} of {getattr(self._function, '__name__', '?')}, wrt={self._derivative.wrt!r}>"
+
+
+def myia(function: Any = None, *, backend: str | None = None) -> Any:
+    """Compile a function: `@myia`, `@myia(backend="vm")` or `myia(f)`. Returns a `MyiaFunction`; nothing is compiled before the first call."""
+    if function is None:
+        return lambda f: MyiaFunction(f, backend)
+    return MyiaFunction(function, backend)
+
+
+def grad(f: Any, wrt: Any = 0, *, backend: str | None = None) -> Gradient:
+    """The gradient of a real-valued function.
+
+    `wrt`: the argument(s) to differentiate: an index, a name, a tuple of them, or "*" for all. The result has the structure of
+    that argument (a tuple of such for several). float32 in gives float32 out; an argument that is not used has zeros. Raises
+    MyiaTypeError when the result is no real scalar (M602) or an argument is not real (M601). Works on Python functions, compiled
+    functions, closures, lambdas and bound methods, and inside compiled programs, to any order.
+    """
+    return _gradient("grad", f, wrt, backend)
+
+
+def value_and_grad(f: Any, wrt: Any = 0, *, backend: str | None = None) -> Gradient:
+    """Like `grad`, but the result is the pair (value, gradient), computed together."""
+    return _gradient("value_and_grad", f, wrt, backend)
+
+
+def _gradient(kind: str, f: Any, wrt: Any, backend: str | None) -> Gradient:
+    if isinstance(f, Gradient):
+        return _NestedGradient(f, Derivative(kind, wrt), backend or f._backend)
+    return Gradient(f, Derivative(kind, wrt), backend or getattr(f, "_backend", None))
+
+
+class _NestedGradient(Gradient):
+    """The gradient of a gradient: the inner one stays a node of the program."""
+
+    def __init__(self, inner: Gradient, derivative: Derivative, backend: str | None) -> None:
+        super().__init__(inner._function, derivative, backend)
+        self._inner = inner
+
+    def _compile(self, values: list[Any]) -> Specialization:
+        unit, session = make_unit(self._function, values, self._derivative, self._backend, self._chain())
+        compile_unit(unit)
+        assert unit.run is not None
+        return Specialization(unit, session, unit.run, _converter(unit.result_type))
+
+    def _chain(self) -> tuple[Derivative, ...]:
+        inner = self._inner._chain() if isinstance(self._inner, _NestedGradient) else ()
+        return (*inner, self._inner._derivative)
+
+
+def make_unit(function: Any, values: list[Any], derivative: Derivative, backend: str | None,
+              inner: tuple[Derivative, ...] = ()) -> tuple[Unit, Any]:
+    """The program `derivative(... inner(function))(values)` in nested form, and the session that parsed it.
+
+    Function arguments become constants of the program; all other values are its inputs.
+    """
+    from myia_notebook.parse.parser import ParseSession, parse_function
+    session = ParseSession()
+    target = parse_function(function, session)
+    steps = [d for d in (*inner, derivative) if d.kind is not None]
+    arguments: list[Abstract] = [Abstract(_argument_type(v, i)) for i, v in enumerate(values) if not _contains_function(v)]
+    if not steps and len(arguments) == len(values) and not target.captured:
+        return Unit(target, arguments, backend or DEFAULT_BACKEND), session
+    program = Graph(target.name, "program", target.provenance)
+    operands = [_input(program, session, value, name) for value, name in zip(values, _names(target, len(values)))]
+    head: Any = target
+    for step in steps:
+        head = _derive(program, head, step)
+    program.output = program.apply(head, *operands, provenance=target.provenance)
+    return Unit(program, arguments, backend or DEFAULT_BACKEND), session
+
+
+def _names(target: Graph, count: int) -> list[str]:
+    names = [p.name for p in target.parameters]
+    return names[:count] + [""] * (count - len(names))
+
+
+def _input(program: Graph, session: Any, value: Any, name: str) -> Node | Graph:
+    """A program input: a parameter, or the constant graph of a function argument."""
+    from myia_notebook.ops.table import make_tuple
+    from myia_notebook.parse.parser import parse_function
+    if is_function(value):
+        from myia_notebook.ir.graph import Constant
+        return Constant(parse_function(plain_function(value), session))
+    if _contains_function(value):
+        return program.apply(make_tuple, *(_input(program, session, item, "") for item in value))
+    return program.add_parameter(name)
+
+
+def _derive(program: Graph, head: Any, step: Derivative) -> Node:
+    from myia_notebook.ir.graph import Constant
+    from myia_notebook.ops.table import OPERATIONS
+    operation = OPERATIONS[grad if step.kind == "grad" else value_and_grad]
+    return program.apply(operation, head, Constant(step.wrt))
+
+
+def _key(value: Any) -> Any:
+    """The part of a specialization's key for one argument: its type; for functions, the function itself."""
+    if _contains_function(value):
+        return tuple(map(_key, value)) if type(value) is tuple else plain_function(value)
+    return type_of_value(value)
+
+
+def _argument_type(value: Any, position: int) -> Type:
+    try:
+        return type_of_value(value)
+    except MyiaError as problem:
+        problem.message = f"argument {position}: {problem.message}"
+        raise
+
+
+def _runtime(value: Any) -> Any:
+    """A value as the backends take it: 0-d arrays become scalars, byte-swapped arrays native."""
+    if isinstance(value, np.ndarray):
+        if value.ndim == 0:
+            return value[()]
+        return value if value.dtype.isnative else value.astype(value.dtype.newbyteorder("="))
+    if type(value) is tuple:
+        return tuple(map(_runtime, value))
+    return value
+
+
+def _converter(result: Type | None) -> Callable[[Any], Any] | None:
+    """How a run-time result becomes the user's value; None when it already is."""
+    from myia_notebook.gradient.classes import contains_function
+    if result is None or not contains_function(result):
+        return None
+    from myia_notebook.boundary import returned_value
+    return functools.partial(returned_value, type=result)

@@ -1,0 +1,160 @@
+"""The IPython magics: `%%myia` compiles, runs and shows a cell; `%myia EXPR` explains one expression.
+
+The text of a cell is never altered or expanded (`no_var_expand`): braces and dollars are the user's. Everything that a cell does
+without IPython is `cell.run_cell`.
+"""
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
+from IPython.core.magic_arguments import MagicArgumentParser, argument, magic_arguments
+
+from myia_notebook.cell import CellOptions, explain_expression, run_cell
+from myia_notebook.errors import MyiaError
+from myia_notebook.pipeline import BACKENDS, STAGES
+
+STAGE_NAMES = tuple(name for name, _ in STAGES)
+
+
+def split_line(line: str) -> list[str]:
+    """The words of a magic's line: quotes group, and a `#` that starts a word begins a comment."""
+    try:
+        lexer = shlex.shlex(line, posix=True, punctuation_chars=False)
+        lexer.whitespace_split = True
+        lexer.commenters = ""
+        words: list[str] = []
+        for word in lexer:
+            words.append(word)
+        return _cut_comment(line, words)
+    except ValueError as problem:
+        raise UsageError(f"%%myia: {problem} in {line!r}") from None
+
+
+def _cut_comment(line: str, words: list[str]) -> list[str]:
+    """Drops the words from the first unquoted `#` that begins a word."""
+    quote = ""
+    previous = " "
+    for position, letter in enumerate(line):
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "'\"":
+            quote = letter
+        elif letter == "#" and previous.isspace():
+            return split_line(line[:position])
+        previous = letter
+    return words
+
+
+@magics_class
+class MyiaMagics(Magics):
+    """Holds the magics of this extension for one shell."""
+
+    @magic_arguments("%%myia")
+    @argument("--backend", choices=BACKENDS, default=None, help="where the program runs (default: numba)")
+    @argument("-s", "--stage", choices=STAGE_NAMES, default=None, help="the stage that the widget opens at")
+    @argument("-o", "--out", metavar="NAME", default=None, help="bind the Compilation to this name")
+    @argument("-q", "--quiet", action="store_true", help="show the value only, no widget")
+    @argument("--static", action="store_true", help="show a static picture (SVG) in place of the widget")
+    @argument("--check", action="store_true", help="verify every stage, and compare gradients with finite differences")
+    @argument("-v", "--verbose", action="store_true", help="print each stage's time and size")
+    @argument("--height", type=int, default=None, metavar="PX", help="height of the widget in pixels")
+    @argument("expression", nargs="*", help="(line magic only) the expression to explain")
+    @no_var_expand
+    @line_cell_magic("myia")
+    def myia(self, line: str, cell: str | None = None) -> Any:
+        """Compile, run and show Python through a graph IR.
+
+        The functions defined in the cell become compiled functions of the notebook. The last expression is compiled as a program
+        whose literals and notebook variables are its inputs; its value is displayed, and above it the stages: parsed, typed,
+        adjoint, optimized, lowered, code. A trailing `;` hides the display. `grad(f)(x)` is the derivative of f at x.
+
+        Example::
+
+            %%myia
+            def power(x, n):
+                y = 1.0
+                while n > 0:
+                    y = y * x
+                    n = n - 1
+                return y
+
+            grad(power)(1.5, 4)
+        """
+        parser: MagicArgumentParser = self.myia.parser  # type: ignore[attr-defined]
+        if cell is None:
+            return self._explain_line(parser, line)
+        options = self._options(parser, split_line(line))
+        if options.expression:
+            raise UsageError(f"%%myia: unrecognized arguments: {' '.join(options.expression)}")
+        self._check_name(options.out)
+        assert self.shell is not None
+        result = run_cell(cell, self.shell.user_ns, _cell_options(options), _cell_name(self.shell))
+        return self._show(result, options)
+
+    def _options(self, parser: MagicArgumentParser, words: list[str]) -> Any:
+        try:
+            return parser.parse_args(words)
+        except UsageError as problem:
+            raise UsageError(f"%%myia: {_one_line(problem)}") from None
+        except SystemExit:  # -h printed the help
+            raise UsageError("%%myia: see %%myia?") from None
+
+    def _explain_line(self, parser: MagicArgumentParser, line: str) -> Any:
+        """`%myia [options] EXPR`: options are the leading words that begin with a dash."""
+        words = line.split()
+        taken = 0
+        takes_value = {"--backend", "-s", "--stage", "-o", "--out", "--height"}
+        while taken < len(words) and words[taken].startswith("-") and not words[taken].lstrip("-").replace(".", "").isdigit():
+            taken += 2 if words[taken] in takes_value else 1
+        options = self._options(parser, words[:taken])
+        expression = line.split(None, taken)[taken] if taken < len(words) else ""
+        if not expression:
+            raise UsageError("%myia: give an expression, or use %%myia for a cell")
+        self._check_name(options.out)
+        assert self.shell is not None
+        return self._show(explain_expression(expression, self.shell.user_ns, _cell_options(options), _cell_name(self.shell)), options)
+
+    @staticmethod
+    def _check_name(name: str | None) -> None:
+        if name is not None and not name.isidentifier():
+            raise UsageError(f"%%myia: --out takes a variable's name, not {name!r}")
+
+    def _show(self, result: Any, options: Any) -> Any:
+        """Binds, prints and displays what a cell gave; returns the value for Out[n]."""
+        from IPython.display import display
+        assert self.shell is not None
+        compilation = result.compilation
+        if options.out and compilation is not None:
+            self.shell.user_ns[options.out] = compilation
+        if options.verbose and compilation is not None:
+            print(compilation.report())
+        if compilation is not None and not options.quiet and not result.is_hidden:
+            display(compilation.display(static=options.static, height=options.height, stage=options.stage))
+        problem: MyiaError | None = result.problem
+        if problem is not None:
+            raise problem
+        return None if result.is_hidden else result.value
+
+
+def _cell_options(options: Any) -> CellOptions:
+    return CellOptions(backend=options.backend, check=options.check, observe=not options.quiet or bool(options.out) or options.verbose)
+
+
+def _cell_name(shell: Any) -> str:
+    return f"<myia cell {shell.execution_count}>"
+
+
+def _one_line(problem: Exception) -> str:
+    return " ".join(str(problem).split())
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext myia_notebook`: registers the magics and puts `grad`, `value_and_grad` and `myia` into the notebook's namespace
+    where these names are free."""
+    import myia_notebook
+    shell.register_magics(MyiaMagics)
+    for name in ("grad", "value_and_grad", "myia"):
+        shell.user_ns.setdefault(name, getattr(myia_notebook, name))

@@ -1,0 +1,145 @@
+"""The pipeline, read aloud: parse, type, differentiate, optimize, lower, emit.
+
+`STAGES` is the whole compiler in order. Each stage reads what earlier ones left in the `Unit` and adds its own product; none touches
+its input. `compile_unit` runs them, telling an `Observer` before and after each, also when one fails: what the viewer shows is
+taken there (`explain.py`), so that compiling without a viewer pays nothing for it.
+"""
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from myia_notebook.errors import MyiaError, error
+from myia_notebook.gradient.events import GradientEvents
+from myia_notebook.ir.graph import Graph
+from myia_notebook.ir.types import Type
+from myia_notebook.ops.primitive import Abstract
+
+BACKENDS = ("numba", "cuda", "vm")
+
+
+@dataclass(slots=True)
+class Unit:
+    """One program on its way through the stages. `parsed` is nested form; `arguments` say what is known of its inputs.
+
+    `observed` asks the stages to keep their events. The products are None until their stage has run.
+    """
+
+    parsed: Graph
+    arguments: list[Abstract]
+    backend: str = "numba"
+    observed: bool = False
+    closed: Graph | None = None
+    typed: Graph | None = None
+    adjoint: Graph | None = None
+    optimized: Graph | None = None
+    lowered: Any = None
+    code: Any = None
+    run: Callable[..., Any] | None = None
+    result_type: Type | None = None
+    inference_events: list[Any] = field(default_factory=list)
+    gradient_events: GradientEvents | None = None
+    level_recorders: list[Any] = field(default_factory=list)
+    optimizer_recorder: Any = None
+
+
+class Observer:
+    """Told about each stage; the base class ignores it all."""
+
+    def after(self, stage: str, unit: Unit, seconds: float) -> None:
+        """The stage's product is in `unit`."""
+
+    def failed(self, stage: str, unit: Unit, problem: MyiaError, seconds: float) -> None:
+        """The stage raised; earlier products are there."""
+
+
+def parse(unit: Unit) -> None:
+    """Nested form comes from the parser when the unit is made; closing it is the first step of typing."""
+
+
+def type_(unit: Unit) -> None:
+    """Nested to closed form; closed form to one typed graph per signature."""
+    from myia_notebook.infer.close import close
+    from myia_notebook.infer.engine import infer
+    unit.closed = close(unit.parsed)
+    unit.typed = infer(unit.closed, unit.arguments, unit.inference_events if unit.observed else None)
+    unit.result_type = unit.typed.result
+
+
+def differentiate(unit: Unit) -> None:
+    """Every `gradient_call` becomes a call of ▶f and of its backpropagator."""
+    from myia_notebook.gradient.expand import expand_gradients
+    assert unit.typed is not None
+    if unit.observed:
+        unit.gradient_events = GradientEvents()
+
+    def between(root: Graph) -> Graph:
+        from myia_notebook.optimize import optimize
+        return optimize(root, None)
+
+    unit.adjoint = expand_gradients(unit.typed, between, unit.gradient_events)
+
+
+def optimize_(unit: Unit) -> None:
+    """Rewrites to a smaller, faster program of the same value."""
+    from myia_notebook.optimize import Recorder, optimize
+    assert unit.adjoint is not None
+    if unit.observed:
+        unit.optimizer_recorder = Recorder()
+    unit.optimized = optimize(unit.adjoint, unit.optimizer_recorder)
+
+
+def lower_(unit: Unit) -> None:
+    """Graphs to the register IR: loops, tapes, state machines, fused array loops."""
+    if unit.backend == "vm":
+        return
+    from myia_notebook.lower import lower
+    assert unit.optimized is not None
+    unit.lowered = lower(unit.optimized)
+
+
+def emit(unit: Unit) -> None:
+    """Register IR to native code, or the interpreter on the optimized graph."""
+    assert unit.optimized is not None
+    if unit.backend == "vm":
+        from myia_notebook.vm import Machine
+        machine, graph = Machine(), unit.optimized
+        unit.run = lambda *arguments: machine.run(graph, arguments)
+        return
+    if unit.backend == "cuda":
+        raise error("M801", message="the CUDA backend is not built yet", hint="use backend='numba' or backend='vm'")
+    from myia_notebook.emit.cpu import compile_cpu
+    unit.code = compile_cpu(unit.lowered)
+    unit.run = unit.code
+
+
+STAGES: tuple[tuple[str, Callable[[Unit], None]], ...] = (
+    ("parsed", parse),
+    ("typed", type_),
+    ("adjoint", differentiate),
+    ("optimized", optimize_),
+    ("lowered", lower_),
+    ("code", emit),
+)
+
+
+def compile_unit(unit: Unit, observer: Observer | None = None) -> Unit:
+    """Runs every stage. Raises MyiaError; anything else that a stage raises is an internal error (M800) that names the stage."""
+    observer = observer or Observer()
+    for name, stage in STAGES:
+        start = time.perf_counter()
+        try:
+            stage(unit)
+        except MyiaError as problem:
+            observer.failed(name, unit, problem, time.perf_counter() - start)
+            raise
+        except (KeyboardInterrupt, MemoryError):
+            raise
+        except Exception as problem:
+            internal = error("M800", message=f"{type(problem).__name__} in stage '{name}': {problem}")
+            observer.failed(name, unit, internal, time.perf_counter() - start)
+            raise internal from problem
+        observer.after(name, unit, time.perf_counter() - start)
+    return unit
