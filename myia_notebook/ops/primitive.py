@@ -81,6 +81,18 @@ class Elementwise:
 
 
 @dataclass(frozen=True, slots=True)
+class Checked:
+    """Like `Elementwise(operation)` on scalars, after a test that raises error `code` with `message` when it fails. `check` names the
+    test: 'second_nonzero', 'nonnegative', 'positive', 'unit_interval', 'at_least_one', 'open_unit', 'above_minus_one',
+    'finite_result', 'power'."""
+
+    operation: str
+    check: str
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Reduction:
     """Lowered to a loop that combines elements with `operation` ('add', 'multiply', 'maximum', 'minimum', 'and', 'or') over the axes
     given by the second argument (a tuple constant); the third says whether reduced axes are kept."""
@@ -126,7 +138,7 @@ class Primitive:
     implementation: Callable[..., Any] | Structural
     backpropagator: Callable[..., tuple[Any, ...]] | NotDifferentiable | Structural
     tangent: Callable[..., Any] | Linear | FromBackpropagator | NotDifferentiable | Structural
-    emit: Elementwise | Reduction | Kernel | Structural | Unsupported
+    emit: Elementwise | Checked | Reduction | Kernel | Structural | Unsupported
     symbol: str
     infix: bool
     laws: frozenset[str]

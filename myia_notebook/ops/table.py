@@ -1,0 +1,46 @@
+"""The tables of the language: every primitive by name, and what every Python name means.
+
+`PRIMITIVES` is explicit: a family's tuple is added here, and a name that occurs twice is refused. `OPERATIONS` maps Python objects
+(`np.sum`, `operator.add`, `len`) to operations; `NAMED` holds those that only syntax can reach (subscripts, attributes, iteration).
+"""
+from __future__ import annotations
+
+from typing import Any
+
+from myia_notebook.ops import closures, control, environment, index, logic, reduce, scalar, shape, tuples
+from myia_notebook.ops.operation import Operation
+from myia_notebook.ops.primitive import Primitive
+
+_FAMILIES = (scalar.FAMILY, logic.FAMILY, tuples.FAMILY, control.FAMILY, environment.FAMILY, (closures.closure_is, closures.closure_get),
+             reduce.FAMILY, shape.FAMILY, index.FAMILY)
+
+
+def _table() -> dict[str, Primitive]:
+    table: dict[str, Primitive] = {}
+    for family in _FAMILIES:
+        for primitive in family:
+            if primitive.name in table:
+                raise AssertionError(f"two primitives are called {primitive.name}")
+            table[primitive.name] = primitive
+    return table
+
+
+PRIMITIVES: dict[str, Primitive] = _table()
+make_tuple, tuple_getitem = tuples.make_tuple, tuples.tuple_getitem
+
+from myia_notebook.ops.access import NAMED  # noqa: E402  (operations expand to the primitives above)
+from myia_notebook.ops.library import LIBRARY  # noqa: E402
+from myia_notebook.ops.operators import OPERATORS  # noqa: E402
+
+OPERATIONS: dict[Any, Operation] = {**OPERATORS, **LIBRARY}
+
+
+def operation_for(value: Any) -> Operation | None:
+    """The operation that a Python object stands for, or None."""
+    try:
+        return OPERATIONS.get(value)
+    except TypeError:  # unhashable
+        return None
+
+
+__all__ = ["NAMED", "OPERATIONS", "PRIMITIVES", "make_tuple", "operation_for", "tuple_getitem"]
