@@ -13,10 +13,10 @@ from myia_notebook.errors import (MyiaAttributeError, MyiaError, MyiaIndexError,
 if TYPE_CHECKING:
     from myia_notebook.api import grad, myia, value_and_grad
     from myia_notebook.cell import compile_source
-    from myia_notebook.explain import Compilation, explain
+    from myia_notebook.compilation import Compilation, explain
 
 __version__ = "0.1.0"
-_LAZY = {"myia": "api", "grad": "api", "value_and_grad": "api", "compile_source": "cell", "explain": "explain", "Compilation": "explain"}
+_LAZY = {"myia": "api", "grad": "api", "value_and_grad": "api", "compile_source": "cell", "explain": "compilation", "Compilation": "compilation"}
 
 
 def __getattr__(name: str) -> Any:

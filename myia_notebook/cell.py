@@ -97,12 +97,12 @@ def check_function(function: Any) -> None:
 def _parsed_only(text: str, defined: list[Any], options: CellOptions) -> CellResult:
     if not defined or not options.observe:
         return CellResult()
-    from myia_notebook.explain import parsed_compilation
+    from myia_notebook.compilation import parsed_compilation
     return CellResult(compilation=parsed_compilation(text, defined))
 
 
 def _run_program(expression: ast.expr, text: str, namespace: dict[str, Any], filename: str, options: CellOptions) -> CellResult:
-    from myia_notebook.explain import explain_program
+    from myia_notebook.compilation import explain_program
     from myia_notebook.parse.parser import ParseSession, parse_expression
     session = ParseSession()
     program, values = parse_expression(expression, namespace, session, filename, text)

@@ -150,6 +150,8 @@ _KINDS = (
     # names
     ErrorKind("M201", "name", MyiaNameError, "the name '{name}' is not defined", "{suggestion}"),
     ErrorKind("M202", "name", MyiaUnboundLocalError, "the variable '{name}' is read before it is assigned on this path"),
+    ErrorKind("M203", "name", MyiaNameError, "the function made on line {line} uses '{name}', which is assigned again while that function lives on",
+              "Python would show the new value there: pass it as a parameter, or bind it with a default, `lambda …, {name}={name}: …`"),
     # types
     ErrorKind("M301", "type", MyiaTypeError, "{operation} does not take {types}", "{hint}"),
     ErrorKind("M302", "type", MyiaTypeError, "the two branches give different types: {first} and {second}"),

@@ -59,10 +59,15 @@ def type_of_value(value: Any) -> Type:
         case str() | Primitive() | Operation() | type() | np.dtype():
             return Static(value)
         case _:
-            if value is Ellipsis:
+            if value is Ellipsis or _is_operation(value):
                 return Static(value)
             name = type(value).__name__
             raise error("M305", type=f"a value of class {name}", hint="use numbers, NumPy arrays, tuples, None and functions")
+
+
+def _is_operation(value: Any) -> bool:
+    from myia_notebook.ops.table import operation_for
+    return callable(value) and operation_for(value) is not None
 
 
 def _dtype_scalar(dtype: np.dtype[Any]) -> Scalar:

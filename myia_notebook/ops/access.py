@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from myia_notebook.errors import error
-from myia_notebook.ir.types import INT_DTYPES, Array, NoneType, Scalar, Static, Tuple
+from myia_notebook.ir.types import INT, INT_DTYPES, Array, NoneType, Scalar, Static, Tuple
 from myia_notebook.ops.expression import Builder, Expr, apply
 from myia_notebook.ops.operation import Operation
-from myia_notebook.ops.operators import (Keywords, SliceValue, apply_index, known, make, require_static, static_value,
+from myia_notebook.ops.operators import (Keywords, SliceValue, apply_index, convert, known, make, require_static, static_value,
                                          tuple_items)
 
 
@@ -219,7 +219,18 @@ def _unpack(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr
     return make(builder, [*items[:before], make(builder, items[before:last]), *items[last:]])
 
 
+def _as_int(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
+    """A bound of a range."""
+    x = arguments[0]
+    if isinstance(x.type, Scalar) and x.type.dtype == "bool":
+        return convert(x, INT)
+    if not isinstance(x.type, Scalar) or x.type.dtype not in INT_DTYPES:
+        raise error("M301", operation="range", types=str(x.type), hint="bounds are ints")
+    return convert(x, INT)
+
+
 NAMED: dict[str, Operation] = {
+    "as_int": Operation("int", _as_int, "int"),
     "getitem": Operation("[ ]", _getitem, "[ ]"),
     "make_slice": Operation(":", _make_slice, ":"),
     "getattr_": Operation(".", _getattr, "."),

@@ -1,0 +1,573 @@
+"""Type inference by coroutines: one for each context, a context being a closed graph with what is known of its parameters.
+
+A coroutine walks its graph and awaits the results of the calls it meets. When all wait for each other (recursion), one that waits for the
+arms of a branch, one arm being finished, goes on with that arm's type: an *assumption*. Whoever used a result that proves too small
+starts again; results only grow, so this ends. When no arm is finished anywhere, the recursion never returns. `Engine.run` leaves, for
+every context, what is known of every node; `monomorphize` makes graphs of that. Reference: abstract interpretation with contexts as in
+van Merriënboer et al. 2018, section 4.2; the scheduler and its restarts are ours (docs/architecture.md).
+"""
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator
+from typing import Any
+
+from myia_notebook.errors import MyiaError, error, with_span
+from myia_notebook.infer.calls import arranged, gradient_template, resolve_wrt, template_instance
+from myia_notebook.infer.expansion import Expansion, expand_operation, expand_primitive
+from myia_notebook.infer.join import CannotJoin, FunctionSet, Label, is_trackable, join, join_abstract
+from myia_notebook.infer.recursion import invariant_parameters
+from myia_notebook.ir.graph import UNDEFINED, Apply, Constant, Graph, Node, schedule
+from myia_notebook.ir.types import NEVER, NONE, FLOAT_DTYPES, Scalar, Static, Tuple, Type, is_trivial, sensitivity
+from myia_notebook.ops.operation import Operation
+from myia_notebook.ops.primitive import UNKNOWN, Abstract, Primitive
+from myia_notebook.ops.table import PRIMITIVES, operation_for
+from myia_notebook.parse.expressions import CALL_STAR, CALL_WITH, describe
+from myia_notebook.parse.parser import REBOUND
+
+BRANCH, PARTIAL, GRADIENT_CALL = PRIMITIVES["branch"], PRIMITIVES["partial"], PRIMITIVES["gradient_call"]
+SWITCH, MAKE_TUPLE, TUPLE_GETITEM = PRIMITIVES["switch"], PRIMITIVES["make_tuple"], PRIMITIVES["tuple_getitem"]
+MAX_CONTEXTS, MAX_VALUES = 5000, 24
+GRADIENT_NAMES = ("grad", "value_and_grad")
+
+
+class Context:
+    """One graph with what is known of its parameters. `facts` and `uses` hold the last walk: what is known of each node, and the
+    contexts (or expansion) that each call used. `declared` is the type that the result must have where two arms join."""
+
+    __slots__ = ("graph", "label", "arguments", "result", "facts", "uses", "used", "dependents", "waiting", "coroutine", "number", "declared",
+                 "instance", "is_done")
+
+    def __init__(self, graph: Graph, arguments: tuple[Abstract, ...], number: int, label: Label | None = None) -> None:
+        self.graph, self.arguments, self.number, self.label = graph, arguments, number, label
+        self.result: Abstract | None = None
+        self.declared: Type | None = None
+        self.facts: dict[int, Abstract] = {}
+        self.uses: dict[int, Any] = {}
+        self.used: dict[Context, Abstract] = {}
+        self.dependents: dict[Context, None] = {}
+        self.waiting: Wait | None = None
+        self.coroutine: Generator[Wait, Abstract, Abstract] | None = None
+        self.instance: Graph | None = None
+        self.is_done = False
+
+    def parameters(self) -> tuple[Abstract, ...]:
+        return self.arguments if self.label is None else (*self.label.captured, *self.arguments)
+
+    def __repr__(self) -> str:
+        return f"<{self.graph.name}({', '.join(str(a.type) for a in self.parameters())})>"
+
+
+class Wait:
+    """What a coroutine awaits: the joined result of `contexts`; `is_branch` when one of them is enough to go on."""
+
+    __slots__ = ("contexts", "is_branch", "node")
+
+    def __init__(self, contexts: list[Context], is_branch: bool, node: Apply) -> None:
+        self.contexts, self.is_branch, self.node = contexts, is_branch, node
+
+
+Walk = Generator[Wait, Abstract, Abstract]
+
+
+class Engine:
+    """Infers one program. `order` lists (node, type) as types became known."""
+
+    def __init__(self, root: Graph) -> None:
+        self.invariants = invariant_parameters(root)
+        self.contexts: dict[Any, Context] = {}
+        self.labels: dict[Any, Label] = {}
+        self.label_list: list[Label] = []
+        self.ready: deque[Context] = deque()
+        self.all: list[Context] = []
+        self.per_graph: dict[int, int] = {}
+        self.order: list[tuple[Node, Type]] = []
+
+    # -- contexts
+
+    def context(self, graph: Graph, arguments: tuple[Abstract, ...], kind: str = "call") -> Context:
+        """The context of a known call, made and scheduled when it is new."""
+        arguments = self._erased(graph, arguments)
+        key = (graph.id, arguments, kind)
+        found = self.contexts.get(key)
+        if found is None:
+            found = self.contexts[key] = self._new(Context(graph, arguments, len(self.all)))
+        return found
+
+    def label_context(self, label: Label, arguments: tuple[Type, ...]) -> Context:
+        """The context of calling a closure. Once the classes of closures are known (`monomorphize`), a class has one signature."""
+        root = label.root()
+        if root.signature is not None:
+            arguments = root.signature = _join_all(root.signature, arguments, label)
+        found = label.contexts.get(arguments)
+        if found is None:
+            graph = label.graph
+            if "gradient" in graph.flags:
+                graph = template_instance(graph, len(arguments), self.invariants)
+            found = label.contexts[arguments] = self._new(Context(graph, tuple(map(Abstract, arguments)), len(self.all), label))
+        return found
+
+    def _new(self, context: Context) -> Context:
+        self.all.append(context)
+        if len(self.all) > MAX_CONTEXTS:
+            last = ", ".join(str(a.type) for a in context.parameters())
+            raise error("M307", context.graph.provenance.span, name=context.graph.name, types=last[:200])
+        self._start(context)
+        return context
+
+    def _start(self, context: Context) -> None:
+        context.coroutine = self._walk(context)
+        context.waiting = None
+        for other in context.used:
+            other.dependents.pop(context, None)
+        context.used = {}
+        context.is_done = False
+        self.ready.append(context)
+
+    def _erased(self, graph: Graph, arguments: tuple[Abstract, ...]) -> tuple[Abstract, ...]:
+        """Known values stay only where they cannot unroll a recursion, and not in too many versions."""
+        kept = self.invariants.get(graph.id)
+        result = tuple(a if a.is_known and is_trackable(a.type) and (kept is None or i in kept) else _typed(a) for i, a in enumerate(arguments))
+        if any(a.is_known and not isinstance(a.type, Static) for a in result):
+            count = self.per_graph[graph.id] = self.per_graph.get(graph.id, 0) + 1
+            if count > MAX_VALUES:
+                return tuple(map(_typed, arguments))
+        return result
+
+    def make_label(self, graph: Graph, captured: tuple[Abstract, ...]) -> Label:
+        """The label of a closure; one that captures itself (through data or functions) is merged with the inner one."""
+        captured = tuple(a if a.is_known and is_trackable(a.type) and self.invariants.get(graph.id, None) is None else _typed(a) for a in captured)
+        key = (graph.id, captured)
+        found = self.labels.get(key)
+        if found is not None:
+            return found
+        inner = self._inner_label(graph, captured)
+        if inner is not None:
+            self.labels[key] = inner
+            self._grow(inner, captured)
+            return inner
+        found = self.labels[key] = Label(graph, captured, len(self.label_list))
+        self.label_list.append(found)
+        return found
+
+    def _inner_label(self, graph: Graph, captured: tuple[Abstract, ...]) -> Label | None:
+        seen: set[int] = set()
+        stack: list[Type] = [a.type for a in reversed(captured)]
+        while stack:
+            match stack.pop():
+                case Tuple(items):
+                    stack.extend(reversed(items))
+                case FunctionSet(labels):
+                    for label in labels:
+                        if label.number not in seen:
+                            seen.add(label.number)
+                            if label.graph is graph:
+                                return label
+                            stack.extend(a.type for a in reversed(label.captured))
+                case _:
+                    pass
+        return None
+
+    def _grow(self, label: Label, captured: tuple[Abstract, ...]) -> None:
+        """The captured values of a label can be more than was known: whoever walked it starts again."""
+        try:
+            joined = tuple(Abstract(join(a.type, b.type)) for a, b in zip(label.captured, captured))
+        except CannotJoin:
+            raise error("M307", label.graph.provenance.span, name=label.graph.name, types=", ".join(str(a.type) for a in captured)) from None
+        if joined != label.captured:
+            label.captured = joined
+            for context in label.contexts.values():
+                self._start(context)
+
+    # -- scheduling
+
+    def run(self, root: Graph, arguments: list[Abstract]) -> Context:
+        """The finished context of the program. Raises MyiaError with the user's span."""
+        context = self.context(root, tuple(_typed(a) for a in arguments), "root")
+        self.drain(context)
+        if context.result is None or context.result.type == NEVER and not self._raises(context):
+            raise error("M502", root.provenance.span, name=root.name)
+        return context
+
+    def drain(self, root: Context | None = None) -> None:
+        while True:
+            while self.ready:
+                context = self.ready.popleft()
+                if context.coroutine is not None and not context.is_done:
+                    self._step(context)
+            waiting = [c for c in self.all if c.waiting is not None]
+            if not waiting:
+                return
+            self._resolve(waiting)
+
+    def _raises(self, context: Context) -> bool:
+        """Whether a program that never returns ends by raising (rather than by recursing for ever)."""
+        raising = PRIMITIVES["raise_"]
+        return any(isinstance(n.inputs[0], Constant) and n.inputs[0].value is raising for c in self.all for n in schedule(c.graph))
+
+    def _step(self, context: Context) -> None:
+        """Runs a coroutine until it awaits an unknown result or ends."""
+        value: Any = None
+        wait = context.waiting
+        if wait is not None:
+            context.waiting = None
+            value = self._joined(context, wait, False)
+            if value is None:
+                context.waiting = wait
+                return
+        while True:
+            try:
+                assert context.coroutine is not None
+                wait = context.coroutine.send(value)
+            except StopIteration as end:
+                self._finish(context, end.value)
+                return
+            value = self._joined(context, wait, False)
+            if value is None:
+                context.waiting = wait
+                for other in wait.contexts:
+                    other.dependents[context] = None
+                return
+
+    def _joined(self, context: Context, wait: Wait, assume: bool) -> Abstract | None:
+        """The join of the awaited results; None while one is missing (unless `assume`: a missing one counts as `never`)."""
+        results: list[Abstract] = []
+        for other in wait.contexts:
+            if other.result is None and not assume:
+                return None
+            results.append(other.result or Abstract(NEVER))
+        for other, result in zip(wait.contexts, results):
+            context.used[other] = result
+            other.dependents[context] = None
+        total = results[0]
+        for result in results[1:]:
+            try:
+                total = join_abstract(total, result)
+            except CannotJoin:
+                raise self._clash(wait, total.type, result.type) from None
+        return total
+
+    def _clash(self, wait: Wait, first: Type, second: Type) -> MyiaError:
+        problem = error("M302", wait.node.provenance.span, first=first, second=second)
+        for context, t in zip(wait.contexts, (first, second)):
+            problem.notes.append((f"{t} comes from here:", context.graph.output.provenance.span or context.graph.provenance.span))
+        return problem
+
+    def _finish(self, context: Context, result: Abstract) -> None:
+        context.is_done = True
+        context.coroutine = None
+        before = context.result
+        if before is not None:
+            try:
+                result = join_abstract(before, result) if before.type != NEVER else result
+            except CannotJoin:
+                raise error("M302", context.graph.provenance.span, first=before.type, second=result.type) from None
+        context.result = result
+        for node in schedule(context.graph):
+            if node.id in context.facts:
+                self.order.append((node, context.facts[node.id].type))
+        for dependent in list(context.dependents):
+            if dependent.waiting is not None and context in dependent.waiting.contexts:
+                self.ready.append(dependent)
+            elif context in dependent.used and dependent.used[context] != result:
+                self._start(dependent)
+
+    def _resolve(self, waiting: list[Context]) -> None:
+        """All wait for each other: one goes on with what is there."""
+        chosen = next((c for c in waiting if c.waiting is not None and c.waiting.is_branch and any(o.result is not None for o in c.waiting.contexts)), None)
+        chosen = chosen or waiting[0]
+        wait = chosen.waiting
+        assert wait is not None and chosen.coroutine is not None
+        chosen.waiting = None
+        value = self._joined(chosen, wait, True)
+        try:
+            next_wait = chosen.coroutine.send(value)  # type: ignore[arg-type]
+        except StopIteration as end:
+            self._finish(chosen, end.value)
+            return
+        chosen.waiting = next_wait
+        for other in next_wait.contexts:
+            other.dependents[chosen] = None
+        self.ready.append(chosen)
+
+    # -- walking a graph
+
+    def _walk(self, context: Context) -> Walk:
+        facts: dict[int, Abstract] = {p.id: a for p, a in zip(context.graph.parameters, context.parameters())}
+        context.facts, context.uses = facts, {}
+        for node in schedule(context.graph):
+            try:
+                fact = yield from self._node(context, node, facts)
+            except MyiaError as problem:
+                raise with_span(problem, node.provenance.span)
+            facts[node.id] = fact
+        return self.fact(context.graph.output, facts)
+
+    def fact(self, node: Node, facts: dict[int, Abstract]) -> Abstract:
+        """What is known of an operand."""
+        if not isinstance(node, Constant):
+            return facts[node.id]
+        value = node.value
+        if isinstance(value, Graph):
+            return Abstract(FunctionSet((self.make_label(value, ()),)))
+        if value is UNDEFINED:
+            return Abstract(NEVER)
+        if _is_gradient(value):
+            return Abstract(Static(value), value)
+        from myia_notebook.infer.values import type_of_value
+        try:
+            return Abstract(node.type or type_of_value(value), value)
+        except MyiaError as problem:
+            raise with_span(problem, node.provenance.span)
+
+    def _node(self, context: Context, node: Apply, facts: dict[int, Abstract]) -> Generator[Wait, Abstract, Abstract]:
+        head = node.inputs[0]
+        value = head.value if isinstance(head, Constant) else None
+        if isinstance(value, Graph):
+            arguments = tuple(self.fact(x, facts) for x in node.inputs[1:])
+            return (yield from self._known_call(context, node, value, arguments))
+        if value is BRANCH:
+            return (yield from self._branch(context, node, facts))
+        if value is PARTIAL:
+            graph = node.inputs[1]
+            assert isinstance(graph, Constant)
+            label = self.make_label(graph.value, tuple(self.fact(x, facts) for x in node.inputs[2:]))
+            context.uses[node.id] = label
+            return Abstract(FunctionSet((label,)))
+        operands = [self.fact(x, facts) for x in node.inputs[1:]]
+        if value is GRADIENT_CALL:
+            return (yield from self._gradient_call(context, node, operands))
+        if value is CALL_STAR or value is CALL_WITH:
+            return (yield from self._arranged_call(context, node, value is CALL_STAR, operands))
+        if value is REBOUND:
+            return self._rebound(context, operands)
+        if isinstance(value, (Primitive, Operation)) or (isinstance(head, Constant) and not _is_gradient(value)):
+            return self._expand(context, node, value, operands)
+        callee = self.fact(head, facts)
+        return (yield from self._call_value(context, node, callee, operands))
+
+    def _expand(self, context: Context, node: Apply, value: Any, operands: list[Abstract], keywords: tuple[str, ...] = ()) -> Abstract:
+        """A primitive or an operation; of a value that does not exist (`never`) it does not exist either."""
+        if value is SWITCH:
+            return self._switch(context, node, operands)
+        if any(a.type == NEVER for a in operands) and value is not MAKE_TUPLE:
+            return Abstract(NEVER)
+        operation = value if isinstance(value, (Operation, Primitive)) else operation_for(value)
+        if operation is None:
+            raise error("M303", type=operands and "this value" or type(value).__name__)
+        if isinstance(operation, Primitive):
+            expansion = expand_primitive(operation, node.inputs[1:], operands, node.provenance)
+        else:
+            expansion = expand_operation(operation, node.inputs[-len(operands):] if operands else [], operands, keywords, node.provenance)
+        context.uses[node.id] = expansion
+        return expansion.result
+
+    def _switch(self, context: Context, node: Apply, operands: list[Abstract]) -> Abstract:
+        test, first, second = operands
+        if test.value is True or test.value is False:
+            return first if test.value else second
+        try:
+            return Abstract(join(first.type, second.type))
+        except CannotJoin:
+            raise error("M302", node.provenance.span, first=first.type, second=second.type) from None
+
+    def _rebound(self, context: Context, operands: list[Abstract]) -> Abstract:
+        """A live value must hold no closure over a variable that is assigned again."""
+        mark = operands[1].value
+        stack: list[Type] = [operands[0].type]
+        seen: set[int] = set()
+        while stack:
+            match stack.pop():
+                case Tuple(items):
+                    stack.extend(items)
+                case FunctionSet(labels):
+                    for label in labels:
+                        if label.number not in seen:
+                            seen.add(label.number)
+                            if label.graph.id == mark.graph.id:
+                                raise error("M203", name=mark.name, line=mark.line)
+                            stack.extend(a.type for a in label.captured)
+                case _:
+                    pass
+        return operands[0]
+
+    # -- calls
+
+    def _known_call(self, context: Context, node: Apply, graph: Graph, arguments: tuple[Abstract, ...]) -> Generator[Wait, Abstract, Abstract]:
+        if len(arguments) != len(graph.parameters):
+            raise error("M501", signature=describe(graph), problem=f"got {len(arguments) - graph.captured} arguments")
+        callee = self.context(graph, arguments)
+        context.uses[node.id] = [callee]
+        return (yield Wait([callee], False, node))
+
+    def _branch(self, context: Context, node: Apply, facts: dict[int, Abstract]) -> Generator[Wait, Abstract, Abstract]:
+        test = self.fact(node.inputs[1], facts)
+        arms = [x.value for x in node.inputs[2:4] if isinstance(x, Constant)]
+        arguments = tuple(self.fact(x, facts) for x in node.inputs[4:])
+        if test.type == NEVER:
+            return Abstract(NEVER)
+        if isinstance(test.value, bool):
+            arms = [arms[0] if test.value else arms[1]]
+            callee = self.context(arms[0], arguments)
+            context.uses[node.id] = [callee]
+            return (yield Wait([callee], False, node))
+        callees = [self.context(arm, arguments, "arm") for arm in arms]
+        context.uses[node.id] = callees
+        result = yield Wait(callees, True, node)
+        return result
+
+    def _call_value(self, context: Context, node: Apply, callee: Abstract, operands: list[Abstract]) -> Generator[Wait, Abstract, Abstract]:
+        """A call of a function that is only known by its type."""
+        if callee.type == NEVER or any(a.type == NEVER for a in operands):
+            return Abstract(NEVER)
+        if isinstance(callee.type, Static):
+            if _is_gradient(callee.type.value):
+                return self._gradient_function(context, node, callee.type.value, operands)
+            return self._expand(context, node, callee.type.value, operands)
+        if not isinstance(callee.type, FunctionSet):
+            raise error("M303", type=callee.type)
+        callees: list[Context] = []
+        for label in callee.type.labels:
+            callees.append(self.label_context(*self._instance(label, operands)))
+        context.uses[node.id] = callees
+        return (yield Wait(callees, len(callees) > 1, node))
+
+    def _instance(self, label: Label, operands: list[Abstract]) -> tuple[Label, tuple[Type, ...]]:
+        """The label and argument types with which a closure's graph runs: variadic parameters get tuples, defaults are filled in."""
+        if "gradient" in label.graph.flags:
+            return label, tuple(a.type for a in operands)
+        wanted = len(label.graph.parameters) - label.graph.captured
+        signature = label.graph.signature
+        if len(operands) == wanted and (signature is None or signature.variadic is None):
+            return label, tuple(a.type for a in operands)
+        recipe = arranged(label.graph, len(operands), ())
+        types = [recipe_type(part, operands) for part in recipe]
+        return label, tuple(types)
+
+    def _arranged_call(self, context: Context, node: Apply, star: bool, operands: list[Abstract]) -> Generator[Wait, Abstract, Abstract]:
+        """f(*t) and f(x, name=y) on a callee known by its type. Operations take keywords; functions are bound by their signature."""
+        callee = operands[0]
+        if star:
+            arguments = operands[1]
+            if not isinstance(arguments.type, Tuple):
+                raise error("M301", operation="'*' in a call", types=str(arguments.type), hint="only tuples can be spread")
+            items = [Abstract(t) for t in arguments.type.items]
+            raise error("M308", message=f"a call with '*' of {callee.type} is not built yet", hint=f"write the {len(items)} arguments out")
+        count, names = operands[1].value
+        if isinstance(callee.type, Static) and not _is_gradient(callee.type.value) or isinstance(callee.value, Operation):
+            value = callee.value if isinstance(callee.value, Operation) else callee.type.value  # type: ignore[union-attr]
+            return self._expand(context, node, value, operands[2:], names)
+        if isinstance(callee.type, Static):
+            return self._gradient_function(context, node, callee.type.value, operands[2:], names)
+        if not isinstance(callee.type, FunctionSet) or len(callee.type.labels) != 1:
+            raise error("M308", message="keywords in a call of a function chosen at run time", hint="pass the arguments by position")
+        label = callee.type.labels[0]
+        recipe = arranged(label.graph, count, names)
+        types = tuple(recipe_type(part, operands[2:]) for part in recipe)
+        callee_context = self.label_context(label, types)
+        context.uses[node.id] = [callee_context]
+        return (yield Wait([callee_context], False, node))
+
+    # -- gradients
+
+    def _gradient_function(self, context: Context, node: Apply, kind: Any, operands: list[Abstract], names: tuple[str, ...] = ()) -> Abstract:
+        """grad(f, wrt): a closure over f, whatever the number of arguments that it will get."""
+        by_name = dict(zip(names, operands[len(operands) - len(names):]))
+        positional = operands[:len(operands) - len(names)]
+        if not positional or len(positional) > 2 or set(by_name) - {"wrt"}:
+            raise error("M501", signature=f"{kind.__name__}(f, wrt=0)", problem=f"got {len(operands)} arguments")
+        wrt = by_name.get("wrt") or (positional[1] if len(positional) == 2 else Abstract(NONE, 0))
+        value = wrt.value if wrt.is_known else wrt.type.value if isinstance(wrt.type, Static) else UNKNOWN
+        if value is UNKNOWN and isinstance(wrt.type, Tuple):
+            value = tuple(t.value if isinstance(t, Static) else UNKNOWN for t in wrt.type.items)
+        if value is UNKNOWN or (isinstance(value, tuple) and UNKNOWN in value):
+            raise error("M306", what="wrt", hint="give an index, a name, a tuple of them, or '*'")
+        f = positional[0]
+        if isinstance(f.type, Static) and operation_for(f.type.value) is not None:
+            raise error("M603", message=f"the gradient of '{f.type}' itself", hint=f"write a function: grad(lambda x: {f.type}(x))")
+        if not isinstance(f.type, FunctionSet):
+            raise error("M603", message=f"{kind.__name__} takes a function, got {f.type}")
+        template = gradient_template(kind.__name__, value)
+        label = self.make_label(template, (f,))
+        context.uses[node.id] = label
+        return Abstract(FunctionSet((label,)))
+
+    def _gradient_call(self, context: Context, node: Apply, operands: list[Abstract]) -> Generator[Wait, Abstract, Abstract]:
+        """Typed without being expanded: the function must return a real scalar, the arguments asked for must hold real numbers."""
+        f, request, *arguments = operands
+        result = yield from self._call_value(context, node, f, arguments)
+        assert isinstance(f.type, FunctionSet)
+        kind, wrt = request.value
+        options = resolve_wrt(kind, wrt, f.type.labels[0].graph, len(arguments))
+        if result.type != NEVER and not (isinstance(result.type, Scalar) and result.type.dtype in FLOAT_DTYPES):
+            raise error("M602", type=result.type)
+        parts: list[Type] = []
+        for i in options.wrt:
+            t = arguments[i].type
+            if _holds_functions(t) or is_trivial(sensitivity(t)):
+                name = _parameter_name(f.type.labels[0].graph, i)
+                raise error("M601", what=f"argument {i}{name}", type=t, hint="use a float: 2.0 in place of 2" if isinstance(t, Scalar) else
+                            "integers, booleans and functions have no gradient")
+            parts.append(sensitivity(t))
+        context.uses[node.id] = (context.uses.get(node.id), options)
+        gradient = parts[0] if options.is_single else Tuple(tuple(parts))
+        return Abstract(Tuple((result.type, gradient)) if options.with_value else gradient)
+
+
+def recipe_type(part: Any, operands: list[Abstract]) -> Type:
+    """The type of one arranged argument."""
+    match part:
+        case int():
+            return operands[part].type
+        case tuple():
+            return Tuple(tuple(operands[i].type for i in part))
+        case Constant(value=value):
+            from myia_notebook.infer.values import type_of_value
+            return type_of_value(value)
+        case _:
+            raise AssertionError(part)
+
+
+def _join_all(first: tuple[Type, ...], second: tuple[Type, ...], label: Label) -> tuple[Type, ...]:
+    """One signature for a class of closures."""
+    try:
+        if len(first) != len(second):
+            raise CannotJoin
+        return tuple(join(a, b) for a, b in zip(first, second))
+    except CannotJoin:
+        shown = " and ".join(f"({', '.join(map(str, types))})" for types in (first, second))
+        raise error("M308", label.graph.provenance.span, message=f"the function '{label.graph.name}', passed as a value, is called with {shown}",
+                    hint="call it by its own name where the types differ") from None
+
+
+def _typed(a: Abstract) -> Abstract:
+    return a if not a.is_known else Abstract(a.type)
+
+
+def _is_gradient(value: Any) -> bool:
+    return getattr(value, "__module__", "") == "myia_notebook.api" and getattr(value, "__name__", "") in GRADIENT_NAMES
+
+
+def _holds_functions(t: Type) -> bool:
+    return isinstance(t, FunctionSet) or (isinstance(t, Tuple) and any(map(_holds_functions, t.items)))
+
+
+def _parameter_name(graph: Graph, i: int) -> str:
+    parameters = graph.parameters[graph.captured:]
+    return f" ('{parameters[i].name}')" if i < len(parameters) and parameters[i].name else ""
+
+
+def infer(root: Graph, arguments: list[Abstract], events: list[Any] | None = None) -> Graph:
+    """The typed form of a closed program called with these arguments. `events` receives (node, type) in order of resolution."""
+    from myia_notebook.infer.monomorphize import monomorphize
+    if len(arguments) != len(root.parameters):
+        raise error("M501", root.provenance.span, signature=describe(root), problem=f"got {len(arguments)} arguments")
+    engine = Engine(root)
+    context = engine.run(root, arguments)
+    typed = monomorphize(engine, context)
+    if events is not None:
+        events.extend(engine.order)
+    return typed
+
+
+__all__ = ["Context", "Engine", "Expansion", "infer"]

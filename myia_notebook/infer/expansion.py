@@ -1,0 +1,84 @@
+"""Expanding an operation while inferring: a small typed graph of primitives in place of one node."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from myia_notebook.infer.join import is_trackable
+from myia_notebook.ir.graph import UNDEFINED, ZERO, Constant, Graph, Node, Parameter
+from myia_notebook.ir.types import Static, Type
+from myia_notebook.ops.expression import Builder, Expr
+from myia_notebook.ops.operation import Operation
+from myia_notebook.ops.primitive import Abstract, Primitive
+from myia_notebook.provenance import Provenance
+
+
+@dataclass(slots=True)
+class Expansion:
+    """`output` in a scratch graph over `leaves` (one for each operand: a parameter, or the constant itself)."""
+
+    output: Node
+    leaves: list[Node]
+    result: Abstract
+
+
+class FoldingBuilder(Builder):
+    """Computes what is known: a primitive on known ints, bools and static values gives a constant. Floats are left to the optimizer."""
+
+    def apply(self, primitive: Primitive, *arguments: Node, type: Type | None = None, name: str = "") -> Node:
+        node = super().apply(primitive, *arguments, type=type, name=name)
+        if isinstance(node, Constant) or not is_trackable(self.type_of(node)) or not callable(primitive.implementation):
+            return node
+        if "effect" in primitive.laws:
+            return node
+        facts = [self.abstract(a) for a in arguments]
+        if not all(f.is_known and is_trackable(f.type) for f in facts):
+            return node
+        try:
+            value = primitive.implementation(*(f.value for f in facts))
+        except Exception:
+            return node
+        return Constant(value, node.type, name, self.provenance)
+
+
+def _leaf(scratch: Graph, builder: Builder, node: Node, fact: Abstract) -> Node:
+    if isinstance(node, Constant) and not isinstance(node.value, Graph) and node.value is not UNDEFINED and node.value is not ZERO:
+        return Constant(node.value, fact.type, node.name, node.provenance)
+    if fact.is_known and is_trackable(fact.type):
+        return Constant(fact.value, fact.type, node.name, node.provenance)
+    return Parameter(scratch, node.name, fact.type, node.provenance)
+
+
+def _prepare(nodes: list[Node], facts: list[Abstract], provenance: Provenance) -> tuple[FoldingBuilder, list[Node]]:
+    scratch = Graph("expansion")
+    builder = FoldingBuilder(scratch, provenance)
+    return builder, [_leaf(scratch, builder, node, fact) for node, fact in zip(nodes, facts)]
+
+
+def expand_operation(operation: Operation, nodes: list[Node], facts: list[Abstract], keywords: tuple[str, ...], provenance: Provenance) -> Expansion:
+    """`operation` on operands; the last ones are keyword arguments with these names."""
+    builder, leaves = _prepare(nodes, facts, provenance)
+    expressions = [Expr(builder, leaf) for leaf in leaves]
+    split = len(expressions) - len(keywords)
+    made = operation.expand(builder, expressions[:split], dict(zip(keywords, expressions[split:])))
+    return Expansion(made.node, leaves, _result(builder, made.node))
+
+
+def expand_primitive(primitive: Primitive, nodes: list[Node], facts: list[Abstract], provenance: Provenance) -> Expansion:
+    builder, leaves = _prepare(nodes, facts, provenance)
+    if primitive.name == "make_tuple":
+        output: Any = builder.tuple(*leaves)
+    elif primitive.name == "tuple_getitem" and isinstance(leaves[1], Constant):
+        output = builder.item(leaves[0], leaves[1].value)
+    else:
+        output = builder.apply(primitive, *leaves)
+    return Expansion(output, leaves, _result(builder, output))
+
+
+def _result(builder: Builder, node: Node) -> Abstract:
+    t = builder.type_of(node)
+    if isinstance(node, Constant) and is_trackable(t):
+        return Abstract(t, node.value)
+    if isinstance(t, Static):
+        return Abstract(t, t.value)
+    return Abstract(t)

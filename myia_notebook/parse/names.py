@@ -1,0 +1,155 @@
+"""Names in syntax trees: which a function binds, reads and captures, and which are live after each statement.
+
+Liveness is the usual backward data flow (Aho et al., *Compilers*, §9.2.5) on the tree itself. A nested function reads, where it is
+defined, what it captures. Loops are visited twice: the first visit finds what is live at the head, the second annotates.
+"""
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+FUNCTIONS = (ast.FunctionDef, ast.Lambda)
+
+
+def targets(node: ast.AST) -> list[str]:
+    """Names that an assignment target binds, in order."""
+    found: list[str] = []
+    stack = [node]
+    while stack:
+        item = stack.pop()
+        match item:
+            case ast.Name(id=name):
+                found.append(name)
+            case ast.Tuple(elts=elts) | ast.List(elts=elts):
+                stack.extend(reversed(elts))
+            case ast.Starred(value=value):
+                stack.append(value)
+            case _:
+                pass
+    return found
+
+
+def parameters(args: ast.arguments) -> list[str]:
+    names = [a.arg for a in (*args.posonlyargs, *args.args)]
+    names += [args.vararg.arg] if args.vararg else []
+    names += [a.arg for a in args.kwonlyargs]
+    return names + ([args.kwarg.arg] if args.kwarg else [])
+
+
+def _own_nodes(roots: list[ast.AST]) -> list[ast.AST]:
+    """All nodes below, without entering nested functions (their decorators and defaults are entered)."""
+    found: list[ast.AST] = []
+    stack = list(reversed(roots))
+    while stack:
+        node = stack.pop()
+        found.append(node)
+        if isinstance(node, FUNCTIONS):
+            stack.extend(reversed(outer_parts(node)))
+        else:
+            stack.extend(reversed(list(ast.iter_child_nodes(node))))
+    return found
+
+
+def outer_parts(node: ast.FunctionDef | ast.Lambda) -> list[ast.AST]:
+    """What of a nested function is evaluated where it is defined: defaults and decorators."""
+    defaults = [d for d in (*node.args.defaults, *node.args.kw_defaults) if d is not None]
+    return [*defaults, *(node.decorator_list if isinstance(node, ast.FunctionDef) else [])]
+
+
+def body_of(node: ast.FunctionDef | ast.Lambda) -> list[ast.AST]:
+    return [node.body] if isinstance(node, ast.Lambda) else list(node.body)
+
+
+def assigned(roots: list[ast.AST]) -> list[str]:
+    """Names bound by these statements (nested functions' own names excluded), each once, in order."""
+    names: list[str] = []
+    for node in _own_nodes(roots):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()):
+                names.append(name)
+            case ast.FunctionDef(name=name):
+                names.append(name)
+            case _:
+                pass
+    return list(dict.fromkeys(names))
+
+
+def captures(node: ast.FunctionDef | ast.Lambda) -> list[str]:
+    """Names that a function reads and does not bind itself (its nested functions included), in order."""
+    own = set(parameters(node.args)) | set(assigned(body_of(node)))
+    return [name for name in reads(body_of(node)) if name not in own]
+
+
+def reads(roots: list[ast.AST]) -> list[str]:
+    """Names read by these nodes; a nested function reads what it captures."""
+    names: list[str] = []
+    for node in _own_nodes(roots):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            names.append(node.id)
+        elif isinstance(node, FUNCTIONS):
+            names.extend(captures(node))
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            names.append(node.target.id)
+    return list(dict.fromkeys(names))
+
+
+def leaves(statements: list[ast.stmt], kinds: tuple[type[ast.stmt], ...]) -> bool:
+    """Whether a `return` (or `break`/`continue` of this very loop, as `kinds` say) is among the statements."""
+    stack: list[tuple[ast.AST, bool]] = [(s, False) for s in statements]
+    while stack:
+        node, inside = stack.pop()
+        if isinstance(node, (ast.Return, ast.Raise)) and isinstance(node, kinds):
+            return True
+        if isinstance(node, (ast.Break, ast.Continue)) and not inside and isinstance(node, kinds):
+            return True
+        match node:
+            case ast.If():
+                stack.extend((s, inside) for s in (*node.body, *node.orelse))
+            case ast.While() | ast.For():
+                stack.extend((s, True) for s in node.body)
+                stack.extend((s, inside) for s in node.orelse)
+            case _:
+                pass
+    return False
+
+
+@dataclass(slots=True)
+class Liveness:
+    """`after[id(statement)]`: names live after it; `head[id(loop)]`: names live at a loop's head."""
+
+    after: dict[int, frozenset[str]] = field(default_factory=dict)
+    head: dict[int, frozenset[str]] = field(default_factory=dict)
+
+    def block(self, statements: list[ast.stmt], out: frozenset[str], exit_: frozenset[str], head: frozenset[str]) -> frozenset[str]:
+        """Live names before the block; `exit_` and `head` are live where `break` and `continue` go."""
+        for statement in reversed(statements):
+            self.after[id(statement)] = out
+            out = self._statement(statement, out, exit_, head)
+        return out
+
+    def _statement(self, s: ast.stmt, out: frozenset[str], exit_: frozenset[str], head: frozenset[str]) -> frozenset[str]:
+        match s:
+            case ast.Return() | ast.Raise():
+                return frozenset(reads([s]))
+            case ast.Break():
+                return exit_
+            case ast.Continue():
+                return head
+            case ast.If():
+                return self.block(s.body, out, exit_, head) | self.block(s.orelse, out, exit_, head) | frozenset(reads([s.test]))
+            case ast.While():
+                return self._loop(s, frozenset(reads([s.test])), frozenset(), out, exit_, head)
+            case ast.For():
+                inner = self._loop(s, frozenset(), frozenset(targets(s.target)), out, exit_, head)
+                return inner | frozenset(reads([s.iter]))
+            case _:
+                bound = frozenset(assigned([s]))
+                return (out - bound) | frozenset(reads([s]))
+
+    def _loop(self, s: ast.While | ast.For, test: frozenset[str], bound: frozenset[str], out: frozenset[str], exit_: frozenset[str],
+              head: frozenset[str]) -> frozenset[str]:
+        own = test | self.block(s.orelse, out, exit_, head)
+        own |= self.block(s.body, own, out, own) - bound
+        self.block(s.body, own, out, own)
+        self.head[id(s)] = own
+        return own

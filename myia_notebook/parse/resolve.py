@@ -1,0 +1,93 @@
+"""From a global name to a value of the language, and the memory of what was read.
+
+A `ParseSession` parses every function once and records each global, closure cell and helper that it read, so that `is_stale` can tell
+when one of them was rebound. Modules are folded by attribute (`np.sin`); Python functions become graphs; numbers, arrays and tuples
+are constants; everything that the language does not know is refused by its name.
+"""
+from __future__ import annotations
+
+import builtins
+import difflib
+import functools
+import inspect
+import types
+from typing import Any
+
+import numpy as np
+
+from myia_notebook.errors import MyiaError
+from myia_notebook.infer.values import type_of_value
+from myia_notebook.ir.graph import Graph
+from myia_notebook.ops.table import operation_for
+
+MISSING = object()
+
+
+class ParseSession:
+    """One program being parsed: graphs by Python function, and everything read from outside."""
+
+    def __init__(self) -> None:
+        self.graphs: dict[Any, Graph] = {}
+        self.pending: list[tuple[Any, Graph]] = []
+        self._reads: list[tuple[dict[str, Any], str, Any]] = []
+        self._cells: list[tuple[types.CellType, Any]] = []
+        self._codes: list[tuple[Any, Any, Any]] = []
+
+    def read_global(self, namespace: dict[str, Any], name: str) -> Any:
+        """The value of a global or builtin name, remembered; MISSING when there is none."""
+        value = namespace.get(name, MISSING)
+        self._reads.append((namespace, name, value))
+        return vars(builtins).get(name, MISSING) if value is MISSING else value
+
+    def read_cell(self, cell: types.CellType) -> Any:
+        try:
+            value = cell.cell_contents
+        except ValueError:
+            value = MISSING
+        self._cells.append((cell, value))
+        return value
+
+    def read_function(self, function: Any) -> None:
+        self._codes.append((function, function.__code__, function.__defaults__))
+
+    def is_stale(self) -> bool:
+        """Whether something that was read has been rebound since."""
+        for namespace, name, value in self._reads:
+            if namespace.get(name, MISSING) is not value:
+                return True
+        for cell, value in self._cells:
+            try:
+                if cell.cell_contents is not value:
+                    return True
+            except ValueError:
+                if value is not MISSING:
+                    return True
+        return any(f.__code__ is not code or f.__defaults__ is not defaults for f, code, defaults in self._codes)
+
+
+def unwrap(value: Any) -> Any:
+    """The Python function behind a compiled one."""
+    return getattr(value, "__myia_function__", value)
+
+
+def is_python_function(value: Any) -> bool:
+    return inspect.isfunction(value) or inspect.ismethod(value) or isinstance(value, functools.partial)
+
+
+def is_constant(value: Any) -> bool:
+    """Whether a value may stand in a program as a constant."""
+    if isinstance(value, type):
+        return True
+    if operation_for(value) is not None or isinstance(value, (np.dtype, str)):
+        return True
+    try:
+        type_of_value(value)
+    except MyiaError:
+        return False
+    return True
+
+
+def suggestion(name: str, known: list[str]) -> str:
+    """`did you mean ...?`, or ''."""
+    close = difflib.get_close_matches(name, known, 1)
+    return f"did you mean '{close[0]}'?" if close else ""
