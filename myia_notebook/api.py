@@ -17,7 +17,7 @@ import numpy as np
 
 from myia_notebook.errors import MyiaError, error
 from myia_notebook.infer.values import type_of_value
-from myia_notebook.ir.graph import Graph, Node
+from myia_notebook.ir.graph import Constant, Graph, Node
 from myia_notebook.ir.types import Type
 from myia_notebook.ops.primitive import Abstract
 from myia_notebook.pipeline import BACKENDS, Unit, compile_unit
@@ -221,7 +221,6 @@ def _input(program: Graph, session: Any, value: Any, name: str) -> Node | Graph:
     from myia_notebook.ops.table import make_tuple
     from myia_notebook.parse.parser import parse_function
     if is_function(value):
-        from myia_notebook.ir.graph import Constant
         return Constant(parse_function(plain_function(value), session))
     if _contains_function(value):
         return program.apply(make_tuple, *(_input(program, session, item, "") for item in value))
@@ -229,10 +228,7 @@ def _input(program: Graph, session: Any, value: Any, name: str) -> Node | Graph:
 
 
 def _derive(program: Graph, head: Any, step: Derivative) -> Node:
-    from myia_notebook.ir.graph import Constant
-    from myia_notebook.ops.table import OPERATIONS
-    operation = OPERATIONS[grad if step.kind == "grad" else value_and_grad]
-    return program.apply(operation, head, Constant(step.wrt))
+    return program.apply(Constant(grad if step.kind == "grad" else value_and_grad), head, step.wrt, provenance=program.provenance)
 
 
 def _key(value: Any) -> Any:

@@ -10,19 +10,39 @@ graph has free variables; ids, names and provenance are kept. Reference: Johnsso
 """
 from __future__ import annotations
 
-from myia_notebook.ir.graph import Apply, Constant, Graph, Node, Parameter, callee_of, graph_constant, is_call_of, reachable, schedule
+from myia_notebook.ir.graph import Apply, Constant, Graph, Node, Parameter, callee_of, graph_constant, is_call_of, reachable
 from myia_notebook.ops.table import PRIMITIVES
 
 SWITCH, BRANCH, PARTIAL = PRIMITIVES["switch"], PRIMITIVES["branch"], PRIMITIVES["partial"]
 
 
-def free_variables(graphs: list[Graph]) -> dict[int, list[Node]]:
+def owned_nodes(graphs: list[Graph]) -> dict[int, list[Apply]]:
+    """The Apply nodes of each graph (by id) that anything in the program needs, each after its operands of the same graph. In nested
+    form a node may be needed by inner graphs only, so this walks the whole program."""
+    owned: dict[int, list[Apply]] = {g.id: [] for g in graphs}
+    seen: set[int] = set()
+    for g in graphs:
+        stack: list[tuple[Node, bool]] = [(g.output, False)]
+        while stack:
+            node, ready = stack.pop()
+            if not isinstance(node, Apply):
+                continue
+            if ready:
+                owned[node.graph.id].append(node)
+            elif node.id not in seen:
+                seen.add(node.id)
+                stack.append((node, True))
+                stack.extend((x, False) for x in reversed(node.inputs))
+    return owned
+
+
+def free_variables(graphs: list[Graph], owned: dict[int, list[Apply]]) -> dict[int, list[Node]]:
     """For each graph (by id) the nodes of other graphs that it, or a graph that it uses, needs: in order of first use."""
     direct: dict[int, dict[int, Node]] = {}
     users: dict[int, list[Graph]] = {g.id: [] for g in graphs}
     for g in graphs:
         found: dict[int, Node] = {}
-        for node in [*(x for n in schedule(g) for x in n.inputs), g.output]:
+        for node in [*(x for n in owned[g.id] for x in n.inputs), g.output]:
             target = graph_constant(node)
             if target is not None:
                 users[target.id].append(g)
@@ -50,7 +70,8 @@ class _Closer:
     def __init__(self, root: Graph) -> None:
         self.root = root
         self.graphs = reachable(root)
-        self.free = free_variables(self.graphs)
+        self.owned = owned_nodes(self.graphs)
+        self.free = free_variables(self.graphs, self.owned)
         self.arms: dict[int, tuple[Graph, Graph]] = {}
         self._first_arms: set[int] = set()
         self._find_arms()
@@ -61,12 +82,12 @@ class _Closer:
         """Conditionals `switch(c, g1, g2)()` whose arms are used once."""
         uses: dict[int, int] = {}
         for g in self.graphs:
-            for node in [*(x for n in schedule(g) for x in n.inputs), g.output]:
+            for node in [*(x for n in self.owned[g.id] for x in n.inputs), g.output]:
                 target = graph_constant(node)
                 if target is not None:
                     uses[target.id] = uses.get(target.id, 0) + 1
         for g in self.graphs:
-            for node in schedule(g):
+            for node in self.owned[g.id]:
                 chosen = node.inputs[0]
                 if isinstance(chosen, Apply) and is_call_of(chosen, SWITCH):
                     first, second = graph_constant(chosen.inputs[2]), graph_constant(chosen.inputs[3])
@@ -109,7 +130,7 @@ class _Closer:
                 return copy.apply(PARTIAL, self.copies[target.id], *(nodes[v.id] for v in captured), name=node.name, provenance=node.provenance)
             return node if isinstance(node, Constant) else nodes[node.id]
 
-        for node in schedule(g):
+        for node in self._order(g):
             if is_call_of(node, SWITCH) and self._is_arm_switch(node):
                 continue
             target = callee_of(node)
@@ -127,6 +148,26 @@ class _Closer:
             new.id = node.id
             nodes[node.id] = new
         copy.output = get(g.output)
+
+    def _order(self, g: Graph) -> list[Apply]:
+        """The nodes of g in an order where what a graph constant captures comes before it is used."""
+        order: list[Apply] = []
+        seen: set[int] = set()
+        stack: list[tuple[Node, bool]] = [(node, False) for node in (g.output, *reversed(self.owned[g.id]))]
+        while stack:
+            node, ready = stack.pop()
+            target = graph_constant(node)
+            if target is not None:
+                stack.extend((v, False) for v in reversed(self.free[target.id]))
+            if not isinstance(node, Apply) or node.graph is not g:
+                continue
+            if ready:
+                order.append(node)
+            elif node.id not in seen:
+                seen.add(node.id)
+                stack.append((node, True))
+                stack.extend((x, False) for x in reversed(node.inputs))
+        return order
 
     def _is_arm_switch(self, node: Apply) -> bool:
         first = graph_constant(node.inputs[2])

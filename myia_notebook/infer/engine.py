@@ -151,6 +151,8 @@ class Engine:
         return found
 
     def _inner_label(self, graph: Graph, captured: tuple[Abstract, ...]) -> Label | None:
+        if "gradient" in graph.flags:  # a gradient of a gradient is no recursion
+            return None
         seen: set[int] = set()
         stack: list[Type] = [a.type for a in reversed(captured)]
         while stack:

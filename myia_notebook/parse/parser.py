@@ -26,6 +26,7 @@ import numpy as np
 from myia_notebook.errors import error
 from myia_notebook.infer.values import type_of_value
 from myia_notebook.ir.graph import UNDEFINED, Apply, Constant, Graph, Node, Signature
+from myia_notebook.ir.types import Static
 from myia_notebook.ops.operation import Operation
 from myia_notebook.ops.table import NAMED, PRIMITIVES
 from myia_notebook.parse.expressions import BINARY, Expressions
@@ -178,8 +179,8 @@ class Parser(Expressions):
         for name in rebound:
             for graph in f.captured_by_closures.get(name, ()):
                 line = graph.provenance.span.line if graph.provenance.span else 0
-                value = env.graph.apply(Constant(REBOUND), value, Constant(Rebound(graph, name, line)), name=value.name,
-                                        provenance=self.provenance(e))
+                mark = Rebound(graph, name, line)
+                value = env.graph.apply(Constant(REBOUND), value, Constant(mark, Static(mark)), name=value.name, provenance=self.provenance(e))
         return value
 
     def bind(self, target: ast.expr, value: Node, env: Environment, f: Function) -> None:
