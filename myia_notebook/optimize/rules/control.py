@@ -1,0 +1,118 @@
+"""Control: calls of what is known, branches that are decided, functions put in place."""
+from __future__ import annotations
+
+from typing import Any
+
+from myia_notebook.ir.graph import UNDEFINED, Apply, Constant, Graph, Node, callee_of, graph_constant, is_call_of, schedule
+from myia_notebook.ir.types import Function
+from myia_notebook.ops.expression import Builder
+from myia_notebook.ops.table import PRIMITIVES
+from myia_notebook.optimize.rewriter import Rewriter, Rule, location
+
+PARTIAL, BRANCH, SWITCH, SEQUENCE = (PRIMITIVES[n] for n in ("partial", "branch", "switch", "sequence"))
+SMALL = 12
+
+
+def _rule(name: str, family: str, heads: tuple[str, ...], function: Any, why: str, statement: str) -> Rule:
+    return Rule(name, family, heads, function, why, location(function), statement)
+
+
+def _call_of_partial(r: Rewriter, node: Apply) -> Node | None:
+    head = node.inputs[0]
+    if not (isinstance(head, Apply) and is_call_of(head, PARTIAL)):
+        return None
+    target = graph_constant(head.inputs[1])
+    assert target is not None and target.result is not None
+    return r.builder(node).call(Constant(target), *head.inputs[2:], *node.inputs[1:], type=target.result)
+
+
+def _call_of_single_member(r: Rewriter, node: Apply) -> Node | None:
+    """A class of one graph that captures nothing: the call is known."""
+    head = node.inputs[0]
+    if isinstance(head, Constant) or not isinstance(head.type, Function):
+        return None
+    members = head.type.cls.members
+    if len(members) != 1 or members[0].captured or members[0].result is None:
+        return None
+    return r.builder(node).call(Constant(members[0]), *node.inputs[1:], type=members[0].result)
+
+
+def _inline(r: Rewriter, node: Apply) -> Node | None:
+    """A function that is called once, or is small, is put in place of the call."""
+    target = callee_of(node)
+    if target is None or target.id in r.recursive or target is node.graph or target.output.type is None:
+        return None
+    if not r.is_used_once(target):
+        size = len(schedule(target))
+        if size > SMALL:
+            return None
+    return copy_body(r, node, target, node.inputs[1:])
+
+
+def copy_body(r: Rewriter, node: Apply, target: Graph, arguments: list[Node]) -> Node:
+    """The nodes of `target` in the graph of `node`, over the arguments; returns the output."""
+    made: dict[int, Node] = {p.id: x for p, x in zip(target.parameters, arguments)}
+
+    def get(x: Node) -> Node:
+        return x if isinstance(x, Constant) else made[x.id]
+
+    for inner in schedule(target):
+        new = Apply(node.graph, [get(x) for x in inner.inputs], inner.type, inner.name, inner.provenance)
+        made[inner.id] = new
+        r.register(new)
+    return get(target.output)
+
+
+def _branch_on_constant(r: Rewriter, node: Apply) -> Node | None:
+    test = node.inputs[1]
+    if not isinstance(test, Constant) or test.value is UNDEFINED:
+        return None
+    target = graph_constant(node.inputs[2] if test.value else node.inputs[3])
+    assert target is not None and target.result is not None
+    return r.builder(node).call(Constant(target), *node.inputs[4:], type=target.result)
+
+
+def _branch_of_same(r: Rewriter, node: Apply) -> Node | None:
+    """Both arms hand the same parameter through, or give the same constant."""
+    first, second = graph_constant(node.inputs[2]), graph_constant(node.inputs[3])
+    assert first is not None and second is not None
+    if first.output in first.parameters and second.output in second.parameters:
+        i, j = first.parameters.index(first.output), second.parameters.index(second.output)  # type: ignore[arg-type]
+        if i == j and node.inputs[4 + i].type == node.type:
+            return node.inputs[4 + i]
+    return None
+
+
+def _switch_on_constant(r: Rewriter, node: Apply) -> Node | None:
+    test = node.inputs[1]
+    if isinstance(test, Constant) and test.value is not UNDEFINED:
+        return node.inputs[2] if test.value else node.inputs[3]
+    if node.inputs[2] is node.inputs[3]:
+        return node.inputs[2]
+    return None
+
+
+def _sequence_of_constant(r: Rewriter, node: Apply) -> Node | None:
+    return node.inputs[2] if isinstance(node.inputs[1], Constant) else None
+
+
+def _branch_on_not(r: Rewriter, node: Apply) -> Node | None:
+    """The arms trade places under a negation."""
+    test = node.inputs[1]
+    if not (isinstance(test, Apply) and is_call_of(test, PRIMITIVES["logical_not"])):
+        return None
+    builder: Builder = r.builder(node)
+    return builder.apply(BRANCH, test.inputs[1], node.inputs[3], node.inputs[2], *node.inputs[4:], type=node.type)
+
+
+CONTROL: tuple[Rule, ...] = (
+    _rule("call_of_partial", "closure", ("call",), _call_of_partial, "The closure is made right here: its captured values become arguments.",
+          "partial(f, x)(y)  →  f(x, y)"),
+    _rule("call_of_only_member", "closure", ("call",), _call_of_single_member, "Only one function can be meant, and it captured nothing.", "g(x)  →  f(x)"),
+    _rule("inline", "structural", ("call",), _inline, "A function that is called once, or is small, is put in place of the call.", "f(x)  →  body of f"),
+    _rule("branch_on_constant", "control", ("branch",), _branch_on_constant, "The condition is known: one arm is left.", "True ? f : g  →  f(x)"),
+    _rule("branch_of_same", "control", ("branch",), _branch_of_same, "Both arms give the same value.", "c ? x : x  →  x"),
+    _rule("branch_on_not", "control", ("branch",), _branch_on_not, "The arms trade places under a negation.", "not c ? f : g  →  c ? g : f"),
+    _rule("switch_on_constant", "control", ("switch",), _switch_on_constant, "The choice is known.", "True ? x : y  →  x"),
+    _rule("sequence_of_constant", "control", ("sequence",), _sequence_of_constant, "A constant has no effects to wait for.", "(1; x)  →  x"),
+)
