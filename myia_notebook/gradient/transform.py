@@ -268,7 +268,7 @@ class _Body:
             return
         if isinstance(rule, Structural):
             raise error("M603", node.provenance.span, message=f"'{primitive.name}' cannot be differentiated here", hint=rule.why)
-        arguments = [builder.expr(self.t.classes.forward_operand(primitive, x, self._value)) for x in node.arguments]
+        arguments = [Expr(builder, self.t.classes.forward_operand(primitive, x, self._value), False, _typed(x)) for x in node.arguments]
         entries = rule(*arguments, builder.expr(self.values[node.id]), builder.expr(d, is_sensitivity=True))
         for x, entry in zip(node.arguments, entries):
             if entry is not None:

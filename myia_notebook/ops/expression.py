@@ -113,16 +113,17 @@ def _is_plain(value: Any) -> bool:
 
 
 class Expr:
-    """A node with operators. Python numbers mix in as weak constants."""
+    """A node with operators. Python numbers mix in as weak constants. `primal_type` is set by the gradient transform where the node
+    is a ▶ node: a rule sees the type of the primal (functions there are not yet their forward functions)."""
 
-    __slots__ = ("builder", "node", "is_sensitivity")
+    __slots__ = ("builder", "node", "is_sensitivity", "primal_type")
 
-    def __init__(self, builder: Builder, node: Node, is_sensitivity: bool = False) -> None:
-        self.builder, self.node, self.is_sensitivity = builder, node, is_sensitivity
+    def __init__(self, builder: Builder, node: Node, is_sensitivity: bool = False, primal_type: Type | None = None) -> None:
+        self.builder, self.node, self.is_sensitivity, self.primal_type = builder, node, is_sensitivity, primal_type
 
     @property
     def type(self) -> Type:
-        return Builder.type_of(self.node)
+        return self.primal_type or Builder.type_of(self.node)
 
     @property
     def abstract(self) -> Abstract:
