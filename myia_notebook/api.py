@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from myia_notebook.boundary import ClosureValue, returned_value
 from myia_notebook.errors import MyiaError, error
 from myia_notebook.infer.values import type_of_value
 from myia_notebook.ir.graph import Constant, Graph, Node
@@ -22,7 +23,7 @@ from myia_notebook.ir.types import Type
 from myia_notebook.ops.primitive import Abstract
 from myia_notebook.pipeline import BACKENDS, Unit, compile_unit
 
-DEFAULT_BACKEND = "numba"
+DEFAULT_BACKEND = "vm"
 MAX_SPECIALIZATIONS = 256
 
 
@@ -49,7 +50,7 @@ def plain_function(f: Any) -> Any:
     inner = getattr(f, "__myia_function__", None)
     if inner is not None:
         return inner
-    if inspect.isfunction(f) or inspect.ismethod(f) or isinstance(f, functools.partial):
+    if inspect.isfunction(f) or inspect.ismethod(f) or isinstance(f, (functools.partial, ClosureValue)):
         return f
     raise error("M305", type=f"{type(f).__name__} ({f!r:.60})", hint="give a Python function, a lambda, a method or a compiled function")
 
@@ -73,7 +74,7 @@ class Caller:
         self._backend = backend
         self._cache: dict[Any, Specialization] = {}
         self._lock = threading.RLock()
-        functools.update_wrapper(self, self._function if inspect.isfunction(self._function) else getattr(self._function, "__func__", self._function))
+        functools.update_wrapper(self, getattr(self._function, "__func__", self._function), updated=())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         values = self._bind(args, kwargs)
@@ -262,5 +263,4 @@ def _converter(result: Type | None) -> Callable[[Any], Any] | None:
     from myia_notebook.gradient.classes import contains_function
     if result is None or not contains_function(result):
         return None
-    from myia_notebook.boundary import returned_value
     return functools.partial(returned_value, type=result)

@@ -106,7 +106,7 @@ class _Closer:
         in_arms = {arm.id for pair in self.arms.values() for arm in pair}
         for g in self.graphs:
             copy, nodes = self.copies[g.id], self.nodes[g.id]
-            copy.captured = 0 if g.id in in_arms else len(self.free[g.id])
+            copy.captured = g.captured + (0 if g.id in in_arms else len(self.free[g.id]))
             for variable in self.free[g.id]:
                 nodes[variable.id] = copy.add_parameter(variable.name, provenance=variable.provenance)
             for p in g.parameters:

@@ -182,6 +182,7 @@ class _Monomorphizer:
             graph.result = NEVER
             graph.output = Constant(UNDEFINED, NEVER)
             graph.signature = label.graph.signature
+            graph.flags["source"] = label.graph
         return graph
 
     def instance(self, context: Context, declared: Type | None = None) -> Graph:
@@ -193,6 +194,7 @@ class _Monomorphizer:
                 self.used_ids.add(source.id)
                 graph.id = source.id
             graph.flags = {k: v for k, v in source.flags.items() if not k.startswith("gradient")}
+            graph.flags["source"] = source
             graph.signature = source.signature
             graph.captured = source.captured if context.label is not None else 0
             assert context.result is not None

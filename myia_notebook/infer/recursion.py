@@ -115,6 +115,8 @@ def _source(argument: Node | None, sources: dict[tuple[int, int], Any], position
         return sources[positions[argument.id]]
     if isinstance(argument, Constant) and type(argument.value) in (int, bool, str, type(None)):
         return ("constant", type(argument.value).__name__, argument.value)
+    if isinstance(argument, Apply):  # known only where its operands are: what varies was erased at the entry of the cycle
+        return ("node", argument.id)
     return _VARIES
 
 

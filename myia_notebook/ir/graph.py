@@ -263,11 +263,11 @@ def reachable(root: Graph) -> list[Graph]:
             match node:
                 case Constant(value=Graph() as target):
                     found.append(target)
-                case Apply(graph=owner) if owner is not graph:
-                    found.append(owner)
                 case Parameter(graph=owner) if owner is not graph:
                     found.append(owner)
-                case Apply(inputs=inputs):
+                case Apply(graph=owner, inputs=inputs):
+                    if owner is not graph:
+                        found.append(owner)
                     nodes.extend(reversed(inputs))
                 case _:
                     pass

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from myia_notebook.errors import error
+from myia_notebook.ir.graph import UNDEFINED
 from myia_notebook.ir.types import NEVER, Array, Scalar, Tuple, Type, is_float
 from myia_notebook.ops.elementwise import arithmetic, on_values, predicate, test_of_two, value_of
 from myia_notebook.ops.expression import Expr
@@ -74,7 +75,9 @@ def _cast_infer(arguments: list[Abstract]) -> Type:
 
 
 def cast_value(value: Any, target: Type) -> Any:
-    """The value converted to a type: floats to integers truncate, as in Python and NumPy."""
+    """The value converted to a type: floats to integers truncate, as in Python and NumPy. What was never assigned stays so."""
+    if value is UNDEFINED:
+        return value
     if isinstance(target, Tuple):
         return tuple(cast_value(v, t) for v, t in zip(value, target.items))
     if isinstance(target, Scalar):

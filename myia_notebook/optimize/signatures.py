@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from myia_notebook.ir.clone import labels_of
 from myia_notebook.ir.graph import UNDEFINED, ZERO, Apply, Constant, Graph, Node, Parameter, callee_of, graph_constant, is_call_of, reachable, schedule
-from myia_notebook.ir.types import Tuple, Type
+from myia_notebook.ir.types import Function, Tuple, Type
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.table import PRIMITIVES
 
@@ -33,6 +33,7 @@ class Sites:
 def sites_of(root: Graph) -> Sites:
     found = Sites(reachable(root))
     found.values.add(root.id)
+    found.frozen.update(_outside(root))
     for g in found.graphs:
         if (target := graph_constant(g.output)) is not None:
             found.values.add(target.id)
@@ -50,6 +51,24 @@ def sites_of(root: Graph) -> Sites:
                     found.partials.setdefault(target.id, []).append(node)
                 else:
                     found.values.add(target.id)
+    return found
+
+
+def _outside(root: Graph) -> set[int]:
+    """Graphs of closures that the program returns or takes: Python sees what they captured."""
+    found: set[int] = set()
+    stack: list[Type | None] = [root.result, *(p.type for p in root.parameters)]
+    while stack:
+        match stack.pop():
+            case Tuple(items):
+                stack.extend(items)
+            case Function(cls):
+                for member in cls.members:
+                    if member.id not in found:
+                        found.add(member.id)
+                        stack.extend(p.type for p in member.parameters[:member.captured])
+            case _:
+                pass
     return found
 
 

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from myia_notebook.boundary import ClosureValue
 from myia_notebook.errors import error
 from myia_notebook.infer.values import type_of_value
 from myia_notebook.ir.graph import UNDEFINED, Apply, Constant, Graph, Node, Signature
@@ -546,6 +547,8 @@ def _definitions(root: ast.AST) -> dict[tuple[str, int, str], ast.FunctionDef]:
 def parse_function(function: Any, session: ParseSession) -> Graph:
     """The graph of a Python function, parsed once per session. Raises MyiaError at the user's line."""
     function = unwrap(function)
+    if isinstance(function, ClosureValue):
+        return function.graph()
     method_of = getattr(function, "__self__", None) if hasattr(function, "__func__") else None
     plain = getattr(function, "__func__", function)
     if not is_python_function(plain) or not hasattr(plain, "__code__"):

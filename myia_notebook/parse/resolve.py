@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from myia_notebook.boundary import ClosureValue
 from myia_notebook.errors import MyiaError
 from myia_notebook.infer.values import type_of_value
 from myia_notebook.ir.graph import Graph
@@ -71,7 +72,7 @@ def unwrap(value: Any) -> Any:
 
 
 def is_python_function(value: Any) -> bool:
-    return inspect.isfunction(value) or inspect.ismethod(value) or isinstance(value, functools.partial)
+    return inspect.isfunction(value) or inspect.ismethod(value) or isinstance(value, (functools.partial, ClosureValue))
 
 
 def is_constant(value: Any) -> bool:

@@ -16,7 +16,7 @@ BACKENDS = ("vm", "numba")
 def define(source: str, backend: str) -> dict[str, Any]:
     """The namespace after a cell with this source."""
     namespace: dict[str, Any] = {"np": np, "math": math, "grad": myia.grad, "value_and_grad": myia.value_and_grad}
-    run_cell(source, namespace, CellOptions(backend=backend, observe=False))
+    run_cell(source.strip("\n"), namespace, CellOptions(backend=backend, observe=False))
     return namespace
 
 

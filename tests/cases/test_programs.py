@@ -17,7 +17,7 @@ OUTSIDE = {
     "list_comprehension": "lists", "dict_in_and_out": "dicts", "list_return": "lists", "dataclass_operators": "records",
     "dataclass_inherited_method": "records", "keyword_constructor_default": "records", "tree_sum": "recursive records",
     "g_dict_argument": "dicts", "g_dataclass_method": "records", "einsum_batch": "einsum", "string_switch": "string arguments",
-    "e_missing_dict_key": "dicts",
+    "e_missing_dict_key": "dicts", "no_return_on_one_path_is_none": "a union of None and a number",
 }
 ERRORS: dict[str, tuple[type, ...]] = {
     "name": (NameError,), "nargs": (TypeError,), "type": (TypeError, KeyError), "shape": (ValueError,), "assertion": (AssertionError,),
@@ -31,16 +31,17 @@ def _arguments(case: dict[str, Any], namespace: dict[str, Any]) -> tuple[Any, ..
 
 
 def _check(case: dict[str, Any], backend: str) -> None:
-    namespace = define(case["source"], backend)
-    function = namespace[case["call"][0]]
-    arguments = _arguments(case, namespace)
     expect = case["expect"]
     if "error" in expect:
         with pytest.raises(ERRORS[expect["error"]]) as caught:
-            function(*arguments)
+            namespace = define(case["source"], backend)
+            namespace[case["call"][0]](*_arguments(case, namespace))
         assert isinstance(caught.value, MyiaError)
         assert caught.value.code.startswith("M") and caught.value.code != "M800"
         return
+    namespace = define(case["source"], backend)
+    function = namespace[case["call"][0]]
+    arguments = _arguments(case, namespace)
     if "value" in expect:
         assert same(function(*arguments), expect["value"], 1e-10), (function(*arguments), expect["value"])
     for position, gradient in enumerate(expect.get("grad", ())):
