@@ -1,0 +1,521 @@
+"""Arrays in LLVM. An array is a pointer to its elements, contiguous in C order; its shape is in its type.
+
+Arrays are values: nothing is written after it is made, so a reshape is the same pointer. An elementwise operation that is used once is
+not stored: it stays a `Lazy` expression that its user computes element by element, in one pass (fusion).
+"""
+from __future__ import annotations
+
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from llvmlite import ir
+
+from myia_notebook.emit.scalar import FLOATS, I1, I32, I64, LLVM_TYPES
+from myia_notebook.errors import error
+from myia_notebook.ir.graph import ZERO, Apply, Constant, Node, primitive_of
+from myia_notebook.ir.types import Array, Scalar, Static, Type
+from myia_notebook.ops.expression import Builder
+from myia_notebook.ops.index import slice_length
+from myia_notebook.ops.primitive import Checked, Elementwise
+from myia_notebook.ops.promotion import promote, scalar_of
+from myia_notebook.ops.shape import sum_axes
+
+if TYPE_CHECKING:
+    from myia_notebook.emit.llvm import Machine, Scope
+
+SIZE = {"float64": 8, "float32": 4, "int64": 8, "int32": 4, "bool": 1}
+MEMORY = {**LLVM_TYPES, "bool": ir.IntType(8)}
+
+
+@dataclass(slots=True)
+class Lazy:
+    """An elementwise expression over values: `operands` are (words or Lazy, type)."""
+
+    operation: str
+    operands: list[tuple[Any, Type]]
+    type: Array
+    common: str
+
+
+def shape_of(t: Type) -> tuple[int, ...]:
+    return t.shape if isinstance(t, Array) else ()
+
+
+def strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Elements between neighbors along each axis."""
+    return tuple(math.prod(shape[i + 1:]) for i in range(len(shape)))
+
+
+class ArrayCode:
+    """Emits array operations for a machine."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.m = machine
+        self.uses: dict[int, int] = {}
+
+    @property
+    def b(self) -> ir.IRBuilder:
+        return self.m.b
+
+    # -- values
+
+    def plan_fusion(self, scope: Scope) -> None:
+        """Counts uses: what is used once can wait for its user."""
+        for node in scope.nodes:
+            for x in node.inputs:
+                self.uses[x.id] = self.uses.get(x.id, 0) + 1
+        self.uses[scope.graph.output.id] = self.uses.get(scope.graph.output.id, 0) + 2
+
+    def force(self, node: Node, scope: Scope) -> list[Any]:
+        return self.force_id(node.id, scope)
+
+    def force_id(self, key: int, scope: Scope) -> list[Any]:
+        """The words of a node; a waiting expression is computed into memory now."""
+        values = scope.values[key]
+        if values and isinstance(values[0], Lazy):
+            values = scope.values[key] = [self.store(values[0])]
+        return values
+
+    def constant(self, value: Any) -> Any:
+        """The address of a constant array, kept alive by the compiled program."""
+        array = np.ascontiguousarray(value)
+        self.m.keep.append(array)
+        return ir.Constant(I64, array.ctypes.data)
+
+    def zeros(self, t: Array) -> Any:
+        address = self.m.allocate(max(math.prod(t.shape) * SIZE[t.dtype], 1))
+        memset = self.m.ops.external("memset", ir.IntType(8).as_pointer(), [ir.IntType(8).as_pointer(), I32, I64])
+        self.b.call(memset, [self.b.inttoptr(address, ir.IntType(8).as_pointer()), ir.Constant(I32, 0), self.m.int(math.prod(t.shape) * SIZE[t.dtype])])
+        return address
+
+    def new(self, t: Array) -> Any:
+        return self.m.allocate(max(math.prod(t.shape) * SIZE[t.dtype], 1))
+
+    # -- elements and loops
+
+    def read(self, address: Any, index: Any, dtype: str) -> Any:
+        pointer = self.b.gep(self.b.inttoptr(address, MEMORY[dtype].as_pointer()), [index])
+        value = self.b.load(pointer)
+        return self.b.trunc(value, I1) if dtype == "bool" else value
+
+    def write(self, value: Any, address: Any, index: Any, dtype: str) -> None:
+        if dtype == "bool":
+            value = self.b.zext(value, MEMORY["bool"])
+        self.b.store(value, self.b.gep(self.b.inttoptr(address, MEMORY[dtype].as_pointer()), [index]))
+
+    def loop(self, count: int, body: Callable[[Any], None]) -> None:
+        """body(i) for i from 0 to count − 1."""
+        if count == 0:
+            return
+        if count == 1:
+            body(self.m.int(0))
+            return
+        b, before = self.b, self.b.block
+        head, after = self.m.block("loop"), self.m.block("after")
+        b.branch(head)
+        b.position_at_end(head)
+        i = b.phi(I64)
+        i.add_incoming(self.m.int(0), before)
+        body(i)
+        following = b.add(i, self.m.int(1), flags=["nsw"])
+        i.add_incoming(following, b.block)
+        b.cbranch(b.icmp_signed("<", following, self.m.int(count)), head, after)
+        b.position_at_end(after)
+
+    def nest(self, shape: tuple[int, ...], body: Callable[[list[Any]], None]) -> None:
+        """body(indices) over a shape."""
+        def level(axis: int, indices: list[Any]) -> None:
+            if axis == len(shape):
+                body(indices)
+            else:
+                self.loop(shape[axis], lambda i: level(axis + 1, [*indices, i]))
+        level(0, [])
+
+    def offset(self, indices: list[Any], shape: tuple[int, ...]) -> Any:
+        """The position in an array of `shape` of the element that broadcasting puts at `indices`."""
+        own = indices[len(indices) - len(shape):]
+        total: Any = self.m.int(0)
+        for i, n, step in zip(own, shape, strides(shape)):
+            if n != 1:
+                total = self.b.add(total, self.b.mul(i, self.m.int(step)) if step != 1 else i)
+        return total
+
+    def reduce_loop(self, shape: tuple[int, ...], dtype: str, start: Any, body: Callable[[list[Any], Any], Any]) -> Any:
+        """Carries an accumulator through a loop nest: body(indices, accumulator) gives the next one."""
+        slot = self.m.slot(LLVM_TYPES[dtype], "accumulator")
+        self.b.store(start, slot)
+        self.nest(shape, lambda indices: self.b.store(body(indices, self.b.load(slot)), slot) and None)
+        return self.b.load(slot)
+
+    # -- elementwise
+
+    def elementwise(self, node: Apply, scope: Scope) -> list[Any]:
+        primitive = primitive_of(node)
+        assert primitive is not None and isinstance(primitive.emit, (Elementwise, Checked))
+        t = Builder.type_of(node)
+        inputs = [x for x in node.inputs[1:] if not isinstance(x.type, Static)]
+        operands = [(self._waiting(x, scope), Builder.type_of(x)) for x in inputs]
+        common = promote([scalar_of(xt) for _, xt in operands]).dtype
+        assert isinstance(t, Array)
+        lazy = Lazy(primitive.emit.operation, operands, t, common)
+        if self.uses.get(node.id, 0) == 1 and math.prod(t.shape) > 0:
+            return [lazy]
+        return [self.store(lazy)]
+
+    def _waiting(self, node: Node, scope: Scope) -> Any:
+        """An operand: its Lazy if it waits, else its word."""
+        if isinstance(node, Constant):
+            t = Builder.type_of(node)
+            if node.value is ZERO and isinstance(t, Array):
+                return ir.Constant(LLVM_TYPES[t.dtype], 0), Scalar(t.dtype)
+            return self.m.constant(node.value, t)[0]
+        values = scope.values[node.id]
+        return values[0]
+
+    def store(self, lazy: Lazy) -> Any:
+        """Computes an expression into fresh memory."""
+        address = self.new(lazy.type)
+        shape = lazy.type.shape
+        if self._is_flat(lazy, shape):
+            self.loop(math.prod(shape), lambda i: self.write(self.element(lazy, None, i), address, i, lazy.type.dtype))
+        else:
+            self.nest(shape, lambda indices: self.write(self.element(lazy, indices, None), address, self.offset(indices, shape), lazy.type.dtype))
+        return address
+
+    def _is_flat(self, value: Any, shape: tuple[int, ...]) -> bool:
+        """Whether every array in the expression has the shape itself, so that one counter serves all."""
+        if not isinstance(value, Lazy):
+            return True
+        for operand, t in value.operands:
+            if isinstance(operand, tuple):
+                continue
+            if isinstance(operand, Lazy):
+                if operand.type.shape != shape or not self._is_flat(operand, shape):
+                    return False
+            elif isinstance(t, Array) and t.shape != shape:
+                return False
+        return True
+
+    def element(self, lazy: Lazy, indices: list[Any] | None, flat: Any) -> Any:
+        """One element of an expression, at loop indices or at a flat position."""
+        pairs: list[tuple[Any, str]] = []
+        for operand, t in lazy.operands:
+            if isinstance(operand, tuple):
+                pairs.append((operand[0], operand[1].dtype))
+            elif isinstance(operand, Lazy):
+                inner = indices if indices is None else indices[len(indices) - len(operand.type.shape):]
+                if inner is not None:
+                    inner = [self.m.int(0) if n == 1 else i for i, n in zip(inner, operand.type.shape)]
+                pairs.append((self.element(operand, inner, flat), operand.type.dtype))
+            elif isinstance(t, Array):
+                place = flat if indices is None else self.offset(indices, t.shape)
+                pairs.append((self.read(operand, place, t.dtype), t.dtype))
+            else:
+                assert isinstance(t, Scalar)
+                pairs.append((operand, t.dtype))
+        return self.m.ops.apply(self.b, lazy.operation, lazy.type.dtype, pairs, lazy.common)
+
+    # -- reductions
+
+    def _source(self, node: Node, scope: Scope) -> tuple[Callable[[list[Any] | None, Any], Any], Array]:
+        """(element reader, type) of an array operand, waiting or stored."""
+        t = Builder.type_of(node)
+        assert isinstance(t, Array)
+        value = scope.values[node.id][0] if not isinstance(node, Constant) else self.m.constant(node.value, t)[0]
+        if isinstance(value, Lazy):
+            lazy = value
+            return (lambda indices, flat: self.element(lazy, indices, flat)), t
+        return (lambda indices, flat: self.read(value, flat if indices is None else self.offset(indices, t.shape), t.dtype)), t
+
+    def reduction(self, node: Apply, operation: str, scope: Scope) -> Any:
+        axes, keep = node.inputs[2].value, node.inputs[3].value  # type: ignore[attr-defined]
+        read, t = self._source(node.inputs[1], scope)
+        result = Builder.type_of(node)
+        return self.fold(read, t, axes, operation, result, keep)
+
+    def fold(self, read: Callable[[list[Any] | None, Any], Any], t: Array, axes: tuple[int, ...], operation: str, result: Type, keep: bool) -> Any:
+        dtype = scalar_of(result).dtype
+        rest = [i for i in range(len(t.shape)) if i not in axes]
+        inner_shape = tuple(t.shape[i] for i in axes)
+        empty = math.prod(inner_shape) == 0
+
+        def total(outer: list[Any]) -> Any:
+            def at(inner: list[Any]) -> list[Any]:
+                full: list[Any] = [None] * len(t.shape)
+                for axis, i in zip(rest, outer):
+                    full[axis] = i
+                for axis, i in zip(axes, inner):
+                    full[axis] = i
+                return full
+            if operation in ("maximum", "minimum") and not empty:
+                start = self.m.ops.convert(self.b, read(at([self.m.int(0)] * len(axes)), None), t.dtype, dtype)
+            else:
+                start = self._neutral(operation, dtype)
+            return self.reduce_loop(inner_shape, dtype, start, lambda inner, acc: self._combine(
+                operation, acc, self.m.ops.convert(self.b, read(at(inner), None), t.dtype, dtype), dtype))
+
+        if not isinstance(result, Array):
+            return total([self.m.int(0)] * len(rest))
+        address = self.new(result)
+        outer_shape = tuple(t.shape[i] for i in rest)
+        self.nest(outer_shape, lambda outer: self.write(total(outer), address, self.offset(outer, outer_shape), dtype))
+        return address
+
+    def _neutral(self, operation: str, dtype: str) -> Any:
+        value = {"add": 0, "multiply": 1, "and": 1, "or": 0, "maximum": 0, "minimum": 0}[operation]
+        return ir.Constant(LLVM_TYPES[dtype], float(value) if dtype in FLOATS else value)
+
+    def _combine(self, operation: str, acc: Any, x: Any, dtype: str) -> Any:
+        if dtype in FLOATS and operation == "add":
+            return self.b.fadd(acc, x, flags=["reassoc", "nsz"])
+        if operation in ("and", "or"):
+            return self.b.and_(acc, x) if operation == "and" else self.b.or_(acc, x)
+        return self.m.ops.apply(self.b, operation, dtype, [(acc, dtype), (x, dtype)], dtype)
+
+    # -- kernels
+
+    def kernel(self, node: Apply, name: str, scope: Scope) -> Any:
+        handler = getattr(self, f"_{name}", None)
+        if handler is None:
+            raise error("M801", node.provenance.span, message=f"'{name}' has no native form yet", hint="use backend='vm'")
+        return handler(node, scope)
+
+    def _address(self, node: Node, scope: Scope) -> Any:
+        if isinstance(node, Constant):
+            return self.m.constant(node.value, Builder.type_of(node))[0]
+        return self.force(node, scope)[0]
+
+    def _static(self, node: Node) -> Any:
+        assert isinstance(node, Constant)
+        return node.value
+
+    def _reshape(self, node: Apply, scope: Scope) -> Any:
+        source, result = Builder.type_of(node.inputs[1]), Builder.type_of(node)
+        value = self._address(node.inputs[1], scope)
+        if isinstance(source, Array):
+            return value if isinstance(result, Array) else self.read(value, self.m.int(0), source.dtype)
+        if not isinstance(result, Array):
+            return value
+        address = self.new(result)
+        self.write(value, address, self.m.int(0), result.dtype)
+        return address
+
+    def _transpose(self, node: Apply, scope: Scope) -> Any:
+        read, t = self._source(node.inputs[1], scope)
+        permutation = self._static(node.inputs[2])
+        result = Builder.type_of(node)
+        assert isinstance(result, Array)
+        address = self.new(result)
+
+        def copy(indices: list[Any]) -> None:
+            source: list[Any] = [None] * len(indices)
+            for i, axis in zip(indices, permutation):
+                source[axis] = i
+            self.write(read(source, None), address, self.offset(indices, result.shape), result.dtype)
+
+        self.nest(result.shape, copy)
+        return address
+
+    def _broadcast_to(self, node: Apply, scope: Scope) -> Any:
+        t, result = Builder.type_of(node.inputs[1]), Builder.type_of(node)
+        value = self._waiting(node.inputs[1], scope)
+        if not isinstance(result, Array):
+            return value
+        dtype = scalar_of(t).dtype
+        lazy = Lazy("cast", [(value, t)], result, dtype)
+        return lazy if self.uses.get(node.id, 0) == 1 and math.prod(result.shape) else self.store(lazy)
+
+    def _sum_to(self, node: Apply, scope: Scope) -> Any:
+        read, t = self._source(node.inputs[1], scope)
+        shape = self._static(node.inputs[2])
+        return self.fold(read, t, sum_axes(t.shape, shape), "add", Builder.type_of(node), True)
+
+    def _concatenate(self, node: Apply, scope: Scope) -> Any:
+        axis = self._static(node.inputs[1])
+        result = Builder.type_of(node)
+        assert isinstance(result, Array)
+        address = self.new(result)
+        start = 0
+        for part in node.inputs[2:]:
+            read, t = self._source(part, scope)
+
+            def copy(indices: list[Any], read: Any = read, t: Array = t, start: int = start) -> None:
+                target = list(indices)
+                target[axis] = self.b.add(indices[axis], self.m.int(start))
+                value = self.m.ops.convert(self.b, read(indices, None), t.dtype, result.dtype)
+                self.write(value, address, self.offset(target, result.shape), result.dtype)
+
+            self.nest(t.shape, copy)
+            start += t.shape[axis]
+        return address
+
+    def _positions(self, shape: tuple[int, ...], spec: tuple[Any, ...], positions: list[Node], node: Apply, scope: Scope
+                   ) -> tuple[list[Any], tuple[int, ...]]:
+        """(for each axis of x an affine description, the shape walked): a fixed position, or (start, step) along a result axis."""
+        rest = list(positions)
+        described: list[Any] = []
+        walked: list[int] = []
+        for entry in spec:
+            axis = len(described)
+            if entry is None:
+                continue
+            if entry == "int":
+                described.append(("at", self._checked_position(rest.pop(0), shape[axis], axis, node, scope)))
+            else:
+                _, start, stop, step = entry
+                described.append(("along", start, step))
+                walked.append(slice_length(start, stop, step))
+        for axis in range(len(described), len(shape)):
+            described.append(("along", 0, 1))
+            walked.append(shape[axis])
+        return described, tuple(walked)
+
+    def _checked_position(self, position: Node, size: int, axis: int, node: Apply, scope: Scope) -> Any:
+        i = self._address(position, scope)
+        t = Builder.type_of(position)
+        assert isinstance(t, Scalar)
+        i = self.m.ops.convert(self.b, i, t.dtype, "int64")
+        wrapped = self.b.select(self.b.icmp_signed("<", i, self.m.int(0)), self.b.add(i, self.m.int(size)), i)
+        self.m.check(self.b.icmp_unsigned("<", wrapped, self.m.int(size)), "M703", f"index out of bounds for axis {axis} with size {size}", node.provenance.span)
+        return wrapped
+
+    def _place(self, described: list[Any], indices: list[Any], shape: tuple[int, ...]) -> Any:
+        rest = iter(indices)
+        total: Any = self.m.int(0)
+        for entry, step in zip(described, strides(shape)):
+            if entry[0] == "at":
+                place = entry[1]
+            else:
+                place = self.b.add(self.m.int(entry[1]), self.b.mul(next(rest), self.m.int(entry[2])))
+            total = self.b.add(total, self.b.mul(place, self.m.int(step)))
+        return total
+
+    def _index(self, node: Apply, scope: Scope) -> Any:
+        t, result = Builder.type_of(node.inputs[1]), Builder.type_of(node)
+        assert isinstance(t, Array)
+        described, walked = self._positions(t.shape, self._static(node.inputs[2]), node.inputs[3:], node, scope)
+        source = self._address(node.inputs[1], scope)
+        if not isinstance(result, Array):
+            return self.read(source, self._place(described, [self.m.int(0)] * len(walked), t.shape), t.dtype)
+        address = self.new(result)
+        self.nest(walked, lambda indices: self.write(self.read(source, self._place(described, indices, t.shape), t.dtype), address,
+                                                     self.offset(indices, walked), t.dtype))
+        return address
+
+    def _add_into(self, address: Any, t: Array, d: Node, spec: Any, positions: list[Node], node: Apply, scope: Scope) -> None:
+        described, walked = self._positions(t.shape, spec, positions, node, scope)
+        dt = Builder.type_of(d)
+        value = self._address(d, scope)
+        dtype = scalar_of(dt).dtype
+
+        def add(indices: list[Any]) -> None:
+            place = self._place(described, indices, t.shape)
+            x = self.read(value, self.offset(indices, walked), dtype) if isinstance(dt, Array) else value
+            x = self.m.ops.convert(self.b, x, dtype, t.dtype)
+            self.write(self._combine("add", self.read(address, place, t.dtype), x, t.dtype), address, place, t.dtype)
+
+        self.nest(walked, add)
+
+    def _scatter(self, node: Apply, scope: Scope) -> Any:
+        result = Builder.type_of(node)
+        assert isinstance(result, Array)
+        address = self.zeros(result)
+        self._add_into(address, result, node.inputs[1], self._static(node.inputs[3]), node.inputs[4:], node, scope)
+        return address
+
+    def _index_add(self, node: Apply, scope: Scope) -> Any:
+        result = Builder.type_of(node)
+        assert isinstance(result, Array)
+        source = self._address(node.inputs[1], scope)
+        address = self.new(result)
+        self.loop(math.prod(result.shape), lambda i: self.write(self.read(source, i, result.dtype), address, i, result.dtype))
+        self._add_into(address, result, node.inputs[2], self._static(node.inputs[3]), node.inputs[4:], node, scope)
+        return address
+
+    def _check_index(self, node: Apply, scope: Scope) -> Any:
+        size = self._static(node.inputs[2])
+        i = self._address(node.inputs[1], scope)
+        wrapped = self.b.select(self.b.icmp_signed("<", i, self.m.int(0)), self.b.add(i, self.m.int(size)), i)
+        self.m.check(self.b.icmp_unsigned("<", wrapped, self.m.int(size)), "M703", f"tuple index is out of range for {size} items", node.provenance.span)
+        return wrapped
+
+    def _argmax(self, node: Apply, scope: Scope) -> Any:
+        return self._argument(node, scope, ">")
+
+    def _argmin(self, node: Apply, scope: Scope) -> Any:
+        return self._argument(node, scope, "<")
+
+    def _argument(self, node: Apply, scope: Scope, better: str) -> Any:
+        """The position of the extreme along an axis, the first where there are several; a NaN wins, as in NumPy."""
+        read, t = self._source(node.inputs[1], scope)
+        axis = self._static(node.inputs[2])
+        result = Builder.type_of(node)
+        outer = tuple(n for i, n in enumerate(t.shape) if i != axis)
+
+        def best(indices: list[Any]) -> Any:
+            at = lambda k: [*indices[:axis], k, *indices[axis:]]
+            value_slot, place = self.m.slot(LLVM_TYPES[t.dtype], "best"), self.m.slot(I64, "place")
+            self.b.store(read(at(self.m.int(0)), None), value_slot)
+            self.b.store(self.m.int(0), place)
+
+            def step(k: Any) -> None:
+                x, top = read(at(k), None), self.b.load(value_slot)
+                wins = self.m.ops._compare(self.b, better, x, top, t.dtype)
+                if t.dtype in FLOATS:
+                    wins = self.b.and_(self.b.or_(wins, self.b.fcmp_unordered("uno", x, x)), self.b.fcmp_ordered("ord", top, top))
+                self.b.store(self.b.select(wins, x, top), value_slot)
+                self.b.store(self.b.select(wins, k, self.b.load(place)), place)
+
+            self.loop(t.shape[axis], step)
+            return self.b.load(place)
+
+        if not isinstance(result, Array):
+            return best([])
+        address = self.new(result)
+        self.nest(outer, lambda indices: self.write(best(indices), address, self.offset(indices, outer), "int64"))
+        return address
+
+    def _matmul(self, node: Apply, scope: Scope) -> Any:
+        """C[i, :] += A[i, k] · B[k, :], over broadcast batches."""
+        types = [Builder.type_of(x) for x in node.inputs[1:3]]
+        addresses = [self._address(x, scope) for x in node.inputs[1:3]]
+        result = Builder.type_of(node)
+        dtype = scalar_of(result).dtype
+        x, y = (t.shape for t in types if isinstance(t, Array))
+        a = (1, *x) if len(x) == 1 else x
+        c = (*y, 1) if len(y) == 1 else y
+        batch = result.shape[:len(result.shape) - (len(x) > 1) - (len(y) > 1)] if isinstance(result, Array) else ()
+        rows, inner, columns = a[-2], a[-1], c[-1]
+        whole = Array(dtype, (*batch, rows, columns))
+        address = self.zeros(whole)
+
+        def product(indices: list[Any]) -> None:
+            base_a = self.b.mul(self.offset(indices, a[:-2]), self.m.int(rows * inner))
+            base_c = self.b.mul(self.offset(indices, c[:-2]), self.m.int(inner * columns))
+            base = self.b.mul(self.offset(indices, batch), self.m.int(rows * columns))
+
+            def row(i: Any) -> None:
+                def depth(k: Any) -> None:
+                    factor = self.m.ops.convert(self.b, self.read(addresses[0], self.b.add(base_a, self.b.add(self.b.mul(i, self.m.int(inner)), k)),
+                                                                  types[0].dtype), types[0].dtype, dtype)  # type: ignore[union-attr]
+
+                    def column(j: Any) -> None:
+                        place = self.b.add(base, self.b.add(self.b.mul(i, self.m.int(columns)), j))
+                        other = self.read(addresses[1], self.b.add(base_c, self.b.add(self.b.mul(k, self.m.int(columns)), j)), types[1].dtype)  # type: ignore[union-attr]
+                        other = self.m.ops.convert(self.b, other, types[1].dtype, dtype)  # type: ignore[union-attr]
+                        term = self.m.ops.apply(self.b, "multiply", dtype, [(factor, dtype), (other, dtype)], dtype)
+                        self.write(self._combine("add", self.read(address, place, dtype), term, dtype), address, place, dtype)
+
+                    self.loop(columns, column)
+                self.loop(inner, depth)
+            self.loop(rows, row)
+
+        self.nest(batch, product)
+        return address if isinstance(result, Array) else self.read(address, self.m.int(0), dtype)
+
+
+__all__ = ["ArrayCode", "Lazy"]

@@ -1,0 +1,220 @@
+"""Native code for the CPU: LLVM assembly to machine code, and the call from Python.
+
+`compile_cpu(plan)` gives a `NativeFunction`: call it with run-time values. Arguments are packed into words, arrays are passed by address
+(copied only when they are not contiguous), results are written into buffers that Python owns. The machine runs with the GIL held and
+polls for signals, so Ctrl-C stops it; every exit frees its memory. Errors come back by number and are raised with the user's line.
+"""
+from __future__ import annotations
+
+import ctypes
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from myia_notebook.errors import MyiaError, error
+from myia_notebook.ir.types import UNIT, Array, Function, NoneType, Scalar, Static, Tuple, Type
+from myia_notebook.lower.plan import Plan, array_words, words
+from myia_notebook.ops.control import exception_of
+from myia_notebook.ops.expression import Builder
+
+_lock = threading.Lock()
+_HELPERS = ("myia_arena_refill", "myia_stack_grow", "myia_free")
+
+
+@functools.cache
+def _target() -> tuple[Any, Any]:
+    """(the LLVM binding, the host's target)"""
+    import llvmlite.binding as llvm
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm, llvm.Target.from_default_triple()
+
+
+def _target_machine() -> Any:
+    """A target machine of its own for each engine, which takes it over."""
+    llvm, target = _target()
+    return target.create_target_machine(opt=2, cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), jit=True)
+
+
+def compile_cpu(plan: Plan) -> NativeFunction:
+    """Machine code for a plan. Raises M801 for what has no native form."""
+    from myia_notebook.emit.llvm import Machine
+    from myia_notebook.emit.runtime import helpers
+    for t in (plan.root.result, *(p.type for p in plan.root.parameters)):
+        if _has_functions(t):
+            raise error("M801", message="functions cross the boundary only on the interpreter", hint="use backend='vm'")
+    machine = Machine(plan)
+    machine.build()
+    text = _without_declarations(str(machine.module)) + helpers()
+    with _lock:
+        engine, address, optimized = _compile(text, machine.ops.symbols)
+    return NativeFunction(plan, machine, engine, address, text, optimized)
+
+
+def _without_declarations(text: str) -> str:
+    """The helpers are defined in the same module: their declarations go."""
+    return "\n".join(line for line in text.splitlines() if not (line.startswith("declare") and any(h in line for h in _HELPERS))) + "\n"
+
+
+def _compile(text: str, symbols: set[str]) -> tuple[Any, int, Any]:
+    llvm, _ = _target()
+    target = _target_machine()
+    module = llvm.parse_assembly(text)
+    module.triple = llvm.get_default_triple()
+    module.data_layout = str(target.target_data)
+    module.verify()
+    for name in sorted({*symbols, "malloc", "realloc", "free"} - set(_HELPERS)):
+        llvm.add_symbol(name, _symbol_address(name))
+    tuning = llvm.create_pipeline_tuning_options(speed_level=2)
+    tuning.loop_vectorization = tuning.slp_vectorization = True
+    passes = llvm.create_pass_builder(target, tuning)
+    passes.getModulePassManager().run(module, passes)
+    engine = llvm.create_mcjit_compiler(module, target)
+    engine.finalize_object()
+    return engine, engine.get_function_address("myia_program"), module
+
+
+@functools.cache
+def _symbol_address(name: str) -> int:
+    """The address of a C function of this process or of libm. A missing one is an error here, never a jump to 0."""
+    for library in (ctypes.pythonapi, ctypes.CDLL(None), _libm()):
+        try:
+            return ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+        except AttributeError:
+            continue
+    raise error("M801", message=f"the C function '{name}' is not available here", hint="use backend='vm'")
+
+
+@functools.cache
+def _libm() -> Any:
+    import ctypes.util
+    return ctypes.CDLL(ctypes.util.find_library("m") or "libm.so.6")
+
+
+def _has_functions(t: Type | None) -> bool:
+    return isinstance(t, Function) or (isinstance(t, Tuple) and any(map(_has_functions, t.items)))
+
+
+class NativeFunction:
+    """A compiled program."""
+
+    def __init__(self, plan: Plan, machine: Any, engine: Any, address: int, text: str, module: Any) -> None:
+        self.errors = machine.errors
+        self.llvm_text = text
+        self._keep = (engine, machine.keep, module)
+        self._program = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)(address)
+        self.parameters = [Builder.type_of(p) for p in plan.root.parameters]
+        self.result: Type = plan.root.result or UNIT
+        self.argument_words = sum(len(words(t)) for t in self.parameters)
+        self.result_words = len(words(self.result))
+        self._pack = [_packer(t) for t in self.parameters]
+        self._unpack = _unpacker(self.result)
+        self._arrays = array_words(self.result)
+
+    def __call__(self, *arguments: Any) -> Any:
+        buffer: list[int | float] = []
+        alive: list[Any] = []
+        for pack, value in zip(self._pack, arguments):
+            pack(value, buffer, alive)
+        packed = (_Word * (len(buffer) + 1))()
+        for i, word in enumerate(buffer):
+            if type(word) is float:
+                packed[i].f = word
+            else:
+                packed[i].i = word  # type: ignore[assignment]
+        results = (_Word * (self.result_words + 1))()
+        outputs: dict[int, np.ndarray[Any, Any]] = {}
+        for place, t in self._arrays:
+            array = np.empty(t.shape, t.dtype)
+            outputs[place] = array
+            results[place].i = array.ctypes.data
+        status = self._program(ctypes.addressof(packed), ctypes.addressof(results))
+        if status:
+            self._raise(status)
+        value, _ = self._unpack(results, 0, outputs)
+        return value
+
+    def _raise(self, status: int) -> None:
+        if status < 0:
+            raise KeyboardInterrupt
+        exit_ = self.errors[status - 1]
+        problem: MyiaError = exception_of(exit_.kind, exit_.message) if exit_.kind else error(exit_.code, message=exit_.message)
+        problem.span = exit_.span
+        raise problem
+
+
+class _Word(ctypes.Union):
+    _fields_ = [("i", ctypes.c_int64), ("f", ctypes.c_double), ("s", ctypes.c_float), ("w", ctypes.c_int32)]
+
+
+def _single(value: Any) -> int:
+    """The bits of a float32 in the low half of a word."""
+    return int(np.float32(value).view(np.uint32))
+
+
+def _packer(t: Type) -> Callable[[Any, list[int | float], list[Any]], None]:
+    """How a value of a type becomes words."""
+    match t:
+        case Scalar(dtype="float64"):
+            return lambda v, out, alive: out.append(float(v))
+        case Scalar(dtype="float32"):
+            return lambda v, out, alive: out.append(_single(v))
+        case Scalar():
+            return lambda v, out, alive: out.append(int(v))
+        case Array():
+            return _pack_array
+        case Tuple(items):
+            inner = [_packer(item) for item in items]
+
+            def pack(v: Any, out: list[int | float], alive: list[Any]) -> None:
+                for one, item in zip(inner, v):
+                    one(item, out, alive)
+            return pack
+        case _:
+            return lambda v, out, alive: None
+
+
+def _pack_array(value: Any, out: list[int | float], alive: list[Any]) -> None:
+    array = np.ascontiguousarray(value)
+    alive.append(array)
+    out.append(array.ctypes.data)
+
+
+def _unpacker(t: Type) -> Callable[[Any, int, dict[int, Any]], tuple[Any, int]]:
+    """How words become a value: gives it and the next place."""
+    match t:
+        case Scalar(dtype, weak):
+            return _scalar_unpacker(dtype, weak)
+        case Array():
+            return lambda words_, at, outputs: (outputs[at], at + 1)
+        case Tuple(items):
+            inner = [_unpacker(item) for item in items]
+
+            def unpack(words_: Any, at: int, outputs: dict[int, Any]) -> tuple[Any, int]:
+                made: list[Any] = []
+                for one in inner:
+                    value, at = one(words_, at, outputs)
+                    made.append(value)
+                return tuple(made), at
+            return unpack
+        case NoneType():
+            return lambda words_, at, outputs: (None, at)
+        case Static(value):
+            return lambda words_, at, outputs: (value, at)
+        case _:
+            return lambda words_, at, outputs: (None, at)
+
+
+def _scalar_unpacker(dtype: str, weak: bool) -> Callable[[Any, int, dict[int, Any]], tuple[Any, int]]:
+    if dtype == "float64":
+        return (lambda w, at, o: (w[at].f, at + 1)) if weak else (lambda w, at, o: (np.float64(w[at].f), at + 1))
+    if dtype == "float32":
+        return lambda w, at, o: (np.float32(w[at].s), at + 1)
+    if dtype == "bool":
+        return lambda w, at, o: (bool(w[at].i & 1), at + 1)
+    if dtype == "int32":
+        return lambda w, at, o: (np.int32(w[at].w), at + 1)
+    return (lambda w, at, o: (w[at].i, at + 1)) if weak else (lambda w, at, o: (np.int64(w[at].i), at + 1))

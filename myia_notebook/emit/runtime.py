@@ -1,0 +1,110 @@
+"""The machine's own memory: helpers in LLVM for the arena and the stack, compiled into every program.
+
+    myia_arena_refill(size, top, end, chunks, used)   a fresh chunk with room for `size` bytes; the address, or 0 when memory is short
+    myia_stack_grow(size, stack, sp, room)            doubles the stack until `size` more bytes fit; 0 when memory is short
+    myia_free(chunks, stack)                          gives everything back
+"""
+from __future__ import annotations
+
+import os
+
+CHUNK = 1 << 18
+
+
+def memory_limit() -> int:
+    """Bytes that one program may take: half of the machine's memory, or MYIA_MEMORY_LIMIT (bytes)."""
+    given = os.environ.get("MYIA_MEMORY_LIMIT")
+    if given:
+        return int(given)
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    except (ValueError, OSError, AttributeError):
+        return 4 << 30
+
+
+def helpers() -> str:
+    """The helpers as LLVM assembly (opaque pointers)."""
+    limit = memory_limit()
+    return f"""
+declare ptr @malloc(i64)
+declare ptr @realloc(ptr, i64)
+declare void @free(ptr)
+
+define internal i64 @myia_arena_refill(i64 %size, ptr %top, ptr %end, ptr %chunks, ptr %used) noinline {{
+  %was = load i64, ptr %used
+  %grow = lshr i64 %was, 1
+  %big = icmp ugt i64 %grow, {CHUNK}
+  %base = select i1 %big, i64 %grow, i64 {CHUNK}
+  %capped = icmp ugt i64 %base, {64 << 20}
+  %want = select i1 %capped, i64 {64 << 20}, i64 %base
+  %room = add i64 %want, %size
+  %bytes = add i64 %room, 128
+  %total = add i64 %was, %bytes
+  %over = icmp ugt i64 %total, {limit}
+  br i1 %over, label %no, label %try
+try:
+  %p = call ptr @malloc(i64 %bytes)
+  %null = icmp eq ptr %p, null
+  br i1 %null, label %no, label %ok
+ok:
+  store i64 %total, ptr %used
+  %a = ptrtoint ptr %p to i64
+  %old = load i64, ptr %chunks
+  store i64 %old, ptr %p
+  store i64 %a, ptr %chunks
+  %b = add i64 %a, 127
+  %first = and i64 %b, -64
+  %next = add i64 %first, %size
+  store i64 %next, ptr %top
+  %last = add i64 %a, %bytes
+  store i64 %last, ptr %end
+  ret i64 %first
+no:
+  ret i64 0
+}}
+
+define internal i64 @myia_stack_grow(i64 %size, ptr %stack, ptr %sp, ptr %room) noinline {{
+  %old = load i64, ptr %stack
+  %here = load i64, ptr %sp
+  %end = load i64, ptr %room
+  %have = sub i64 %end, %old
+  %usedb = sub i64 %here, %old
+  %double = shl i64 %have, 1
+  %least = add i64 %size, 32768
+  %want = add i64 %double, %least
+  %over = icmp ugt i64 %want, {limit}
+  br i1 %over, label %no, label %try
+try:
+  %p0 = inttoptr i64 %old to ptr
+  %p = call ptr @realloc(ptr %p0, i64 %want)
+  %null = icmp eq ptr %p, null
+  br i1 %null, label %no, label %ok
+ok:
+  %a = ptrtoint ptr %p to i64
+  store i64 %a, ptr %stack
+  %new = add i64 %a, %usedb
+  store i64 %new, ptr %sp
+  %last = add i64 %a, %want
+  store i64 %last, ptr %room
+  ret i64 1
+no:
+  ret i64 0
+}}
+
+define internal void @myia_free(i64 %chunks, i64 %stack) noinline {{
+  %s = inttoptr i64 %stack to ptr
+  call void @free(ptr %s)
+  br label %head
+head:
+  %c = phi i64 [ %chunks, %0 ], [ %next, %body ]
+  %end = icmp eq i64 %c, 0
+  br i1 %end, label %done, label %body
+body:
+  %p = inttoptr i64 %c to ptr
+  %next = load i64, ptr %p
+  call void @free(ptr %p)
+  br label %head
+done:
+  ret void
+}}
+"""
