@@ -23,7 +23,7 @@ from myia_notebook.ir.types import Type
 from myia_notebook.ops.primitive import Abstract
 from myia_notebook.pipeline import BACKENDS, Unit, compile_unit
 
-DEFAULT_BACKEND = "vm"
+DEFAULT_BACKEND = "numba"
 MAX_SPECIALIZATIONS = 256
 
 
@@ -202,14 +202,14 @@ def make_unit(function: Any, values: list[Any], derivative: Derivative, backend:
     steps = [d for d in (*inner, derivative) if d.kind is not None]
     arguments: list[Abstract] = [Abstract(_argument_type(v, i)) for i, v in enumerate(values) if not _contains_function(v)]
     if not steps and len(arguments) == len(values) and not target.captured:
-        return Unit(target, arguments, backend or DEFAULT_BACKEND), session
+        return Unit(target, arguments, backend or DEFAULT_BACKEND, may_interpret=backend is None), session
     program = Graph(target.name, "program", target.provenance)
     operands = [_input(program, session, value, name) for value, name in zip(values, _names(target, len(values)))]
     head: Any = target
     for step in steps:
         head = _derive(program, head, step)
     program.output = program.apply(head, *operands, provenance=target.provenance)
-    return Unit(program, arguments, backend or DEFAULT_BACKEND), session
+    return Unit(program, arguments, backend or DEFAULT_BACKEND, may_interpret=backend is None), session
 
 
 def _names(target: Graph, count: int) -> list[str]:

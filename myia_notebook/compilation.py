@@ -115,7 +115,7 @@ def explain_program(program: Graph, values: list[Any], source: str, backend: str
     compilation = Compilation(source)
     try:
         arguments = [Abstract(type_of_value(value)) for value in values]
-        unit = Unit(program, arguments, backend or DEFAULT_BACKEND, observed=observe)
+        unit = Unit(program, arguments, backend or DEFAULT_BACKEND, observe, backend is None)
         observer = SnapshotObserver(compilation) if observe else Observer()
         compile_unit(unit, observer)
         inputs = list(map(_runtime, values))

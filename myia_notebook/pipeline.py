@@ -24,13 +24,14 @@ BACKENDS = ("numba", "cuda", "vm")
 class Unit:
     """One program on its way through the stages. `parsed` is nested form; `arguments` say what is known of its inputs.
 
-    `observed` asks the stages to keep their events. The products are None until their stage has run.
+    `may_interpret`: the user chose no backend, so that what has no native form runs on the interpreter. `observed` asks the stages to keep their events. The products are None until their stage has run.
     """
 
     parsed: Graph
     arguments: list[Abstract]
     backend: str = "numba"
     observed: bool = False
+    may_interpret: bool = False
     closed: Graph | None = None
     typed: Graph | None = None
     adjoint: Graph | None = None
@@ -92,27 +93,42 @@ def optimize_(unit: Unit) -> None:
 
 
 def lower_(unit: Unit) -> None:
-    """Graphs to the register IR: loops, tapes, state machines, fused array loops."""
+    """Graphs to the plan of a machine. A program that returns functions runs on the interpreter, which holds closures as values."""
+    from myia_notebook.gradient.classes import contains_function
+    if unit.result_type is not None and contains_function(unit.result_type):
+        unit.backend = "vm"
     if unit.backend == "vm":
         return
     from myia_notebook.lower import lower
     assert unit.optimized is not None
-    unit.lowered = lower(unit.optimized)
+    if unit.backend == "cuda":
+        raise error("M801", message="the CUDA backend is not built yet", hint="use backend='numba' or backend='vm'")
+    try:
+        unit.lowered = lower(unit.optimized)
+    except MyiaError as problem:
+        _interpret(unit, problem)
+
+
+def _interpret(unit: Unit, problem: MyiaError) -> None:
+    """Falls back to the interpreter for what has no native form, unless the user asked for native code."""
+    if problem.code != "M801" or not unit.may_interpret:
+        raise problem
+    unit.backend = "vm"
 
 
 def emit(unit: Unit) -> None:
     """Register IR to native code, or the interpreter on the optimized graph."""
     assert unit.optimized is not None
-    if unit.backend == "vm":
-        from myia_notebook.vm import Machine
-        machine, graph = Machine(), unit.optimized
-        unit.run = lambda *arguments: machine.run(graph, arguments)
-        return
-    if unit.backend == "cuda":
-        raise error("M801", message="the CUDA backend is not built yet", hint="use backend='numba' or backend='vm'")
-    from myia_notebook.emit.cpu import compile_cpu
-    unit.code = compile_cpu(unit.lowered)
-    unit.run = unit.code
+    if unit.backend != "vm":
+        from myia_notebook.emit.cpu import compile_cpu
+        try:
+            unit.code = unit.run = compile_cpu(unit.lowered)
+            return
+        except MyiaError as problem:
+            _interpret(unit, problem)
+    from myia_notebook.vm import Machine
+    machine, graph = Machine(), unit.optimized
+    unit.run = lambda *arguments: machine.run(graph, arguments)
 
 
 STAGES: tuple[tuple[str, Callable[[Unit], None]], ...] = (

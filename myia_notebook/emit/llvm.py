@@ -201,6 +201,9 @@ class Machine:
         self.grow = self.ops.external("myia_stack_grow", I64, [I64, pp, pp, pp])
         self.free_all = self.ops.external("myia_free", ir.VoidType(), [I64, I64])
         self.poll = self.ops.external("PyErr_CheckSignals", I32, [])
+        byte = ir.IntType(8).as_pointer()
+        self.save_thread = self.ops.external("PyEval_SaveThread", byte, [])
+        self.restore_thread = self.ops.external("PyEval_RestoreThread", ir.VoidType(), [byte])
 
     def allocate(self, size: int) -> Any:
         """The address of `size` fresh bytes in the arena (64-byte aligned when large)."""
@@ -323,13 +326,14 @@ class Machine:
         self._body(graph, loaded, lambda values: self._return(values, kinds), True)
 
     def _poll(self) -> None:
-        """Every 65536 entries: has the user interrupted?"""
+        """Every 65536 entries: other threads may run, and has the user interrupted?"""
         b = self.b
         ticks = b.add(b.load(self.ticks), self.int(1))
         b.store(ticks, self.ticks)
         ask, go = self.block("poll"), self.block("go")
         b.cbranch(b.icmp_unsigned("==", b.and_(ticks, self.int(POLL)), self.int(0)), ask, go).set_weights([1, 60000])
         b.position_at_end(ask)
+        b.call(self.restore_thread, [b.call(self.save_thread, [])])
         stop, on = self.block("interrupted"), self.block("on")
         b.cbranch(b.icmp_signed("!=", b.call(self.poll, []), ir.Constant(I32, 0)), stop, on)
         b.position_at_end(stop)
