@@ -79,8 +79,6 @@ class SnapshotObserver(Observer):
         from myia_notebook.view.graph_json import Identity
         self.compilation = compilation
         self.identity = Identity()
-        self.states: dict[str, Any] = {}
-        self.units: Unit | None = None
 
     def after(self, stage: str, unit: Unit, seconds: float) -> None:
         self.compilation.timings[stage] = seconds * 1000
@@ -128,7 +126,7 @@ def explain_program(program: Graph, values: list[Any], source: str, backend: str
         convert = _converter(unit.result_type)
         compilation._value = result if convert is None else convert(result)
         if observe:
-            _finish(compilation, unit, inputs, elapsed)
+            _finish(compilation, unit, inputs, elapsed, observer.identity)  # type: ignore[attr-defined]
     except MyiaError as problem:
         compilation.problem = problem
         if problem.source is None and problem.span is not None and problem.span.source.startswith("<myia"):
@@ -139,12 +137,12 @@ def explain_program(program: Graph, values: list[Any], source: str, backend: str
     return compilation
 
 
-def _finish(compilation: Compilation, unit: Unit, inputs: list[Any], elapsed: float) -> None:
+def _finish(compilation: Compilation, unit: Unit, inputs: list[Any], elapsed: float, identity: Any) -> None:
     """Adds the values of the nodes on these inputs, and the 'run' stage."""
     from myia_notebook.view import stages
     compilation.timings["run"] = elapsed
     values = record_values(unit, inputs)
-    stages.add_values(compilation.stages, values)
+    stages.add_values(compilation.stages, values, identity)
     compilation.stages["run"] = stages.run_snapshot(compilation.stages, compilation.source, compilation._value, elapsed)
 
 

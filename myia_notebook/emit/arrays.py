@@ -479,6 +479,30 @@ class ArrayCode:
         self.nest(outer, lambda indices: self.write(best(indices), address, self.offset(indices, outer), "int64"))
         return address
 
+    def _product_of_others(self, node: Apply, scope: Scope) -> Any:
+        """For each element the product of the others along the axes: nothing is divided, so zeros are right."""
+        source = self._address(node.inputs[1], scope)
+        t, axes = Builder.type_of(node), self._static(node.inputs[2])
+        assert isinstance(t, Array)
+        address = self.new(t)
+        inner_shape = tuple(t.shape[i] for i in axes)
+
+        def one(indices: list[Any]) -> None:
+            def factor(inner: list[Any], acc: Any) -> Any:
+                place = list(indices)
+                same: Any = ir.Constant(I1, 1)
+                for axis, i in zip(axes, inner):
+                    same = self.b.and_(same, self.b.icmp_signed("==", i, indices[axis]))
+                    place[axis] = i
+                x = self.read(source, self.offset(place, t.shape), t.dtype)
+                return self._combine("multiply", acc, self.b.select(same, self._neutral("multiply", t.dtype), x), t.dtype)
+
+            value = self.reduce_loop(inner_shape, t.dtype, self._neutral("multiply", t.dtype), factor)
+            self.write(value, address, self.offset(indices, t.shape), t.dtype)
+
+        self.nest(t.shape, one)
+        return address
+
     def _matmul(self, node: Apply, scope: Scope) -> Any:
         """C[i, :] += A[i, k] · B[k, :], over broadcast batches."""
         types = [Builder.type_of(x) for x in node.inputs[1:3]]

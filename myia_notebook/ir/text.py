@@ -52,6 +52,10 @@ class Printer:
             case _:
                 return str(t)
 
+    def operand_graph(self, graph: Graph) -> str:
+        """`@name` of a graph."""
+        return self._name_graph(graph)
+
     def operand(self, node: Node, names: dict[int, str]) -> str:
         if not isinstance(node, Constant):
             return names.get(node.id) or f"%{getattr(node, 'graph').name}.{node.name or node.id}"
