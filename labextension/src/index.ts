@@ -1,0 +1,89 @@
+/** The JupyterLab and Notebook 7 extension: ties the viewer to the cell's editor. Hovering a node marks its source; the pointer or the cursor
+ * in the source lights up its nodes. Nothing of @jupyterlab is imported: the application hands over what is needed. */
+import { Range, StateEffect, StateField } from '@codemirror/state';
+import { Decoration, DecorationSet, EditorView } from '@codemirror/view';
+
+type Span = [number, number, number, number];
+interface Mark { from: number; to: number }
+
+const setMarks = StateEffect.define<Mark[]>();
+const marks = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update(value, transaction) {
+    value = value.map(transaction.changes);
+    for (const effect of transaction.effects) {
+      if (!effect.is(setMarks)) continue;
+      const length = transaction.newDoc.length;
+      const ranges: Range<Decoration>[] = effect.value.filter(m => m.from < m.to && m.from < length).map(m => Decoration.mark({ class: 'cm-myia-lit' }).range(m.from, Math.min(m.to, length)));
+      value = Decoration.set(ranges, true);
+    }
+    return value;
+  },
+  provide: field => EditorView.decorations.from(field)
+});
+
+const isMyia = (view: EditorView): boolean => /^\s*%%myia\b/.test(view.state.doc.line(1).text);
+
+/** A position in the document as the program's line and column: the magic's own line is not part of the cell's text. */
+function tell(view: EditorView, offset: number | null): void {
+  if (!isMyia(view)) return;
+  const cell = view.dom.closest('.jp-Cell');
+  if (!cell) return;
+  if (offset === null) { document.dispatchEvent(new CustomEvent('myia:source', { detail: { cell } })); return; }
+  const line = view.state.doc.lineAt(offset);
+  document.dispatchEvent(new CustomEvent('myia:source', { detail: { cell, line: line.number - 1, column: offset - line.from } }));
+}
+
+const listener = [
+  EditorView.domEventHandlers({
+    mousemove(e, view) { tell(view, view.posAtCoords({ x: e.clientX, y: e.clientY })); },
+    mouseleave(_e, view) { tell(view, null); }
+  }),
+  EditorView.updateListener.of(update => { if (update.selectionSet && update.view.hasFocus) tell(update.view, update.state.selection.main.head); })
+];
+
+function arm(view: EditorView): void {
+  if (view.state.field(marks, false) === undefined) view.dispatch({ effects: StateEffect.appendConfig.of([marks, listener]) });
+}
+
+function offsets(view: EditorView, spans: Span[]): Mark[] {
+  const doc = view.state.doc, found: Mark[] = [];
+  for (const [l0, c0, l1, c1] of spans) {
+    if (l0 + 1 > doc.lines || l1 + 1 > doc.lines) continue;
+    const first = doc.line(l0 + 1), last = doc.line(l1 + 1);
+    found.push({ from: Math.min(first.from + c0, first.to), to: Math.min(last.from + c1, last.to) });
+  }
+  return found;
+}
+
+interface Cell { node: HTMLElement; editor?: { editor?: EditorView } }
+interface Panel { content: { widgets: readonly Cell[] }; disposed: { connect(f: () => void): void } }
+
+export default {
+  id: 'myia-notebook:plugin',
+  description: 'Ties the myia viewer to the source in the cell',
+  autoStart: true,
+  activate(app: { docRegistry: { addWidgetExtension(name: string, extension: unknown): void } }): void {
+    const panels = new Set<Panel>();
+    app.docRegistry.addWidgetExtension('Notebook', {
+      createNew(panel: Panel): void { panels.add(panel); panel.disposed.connect(() => panels.delete(panel)); }
+    });
+    const cellOf = (element: Element): Cell | undefined => {
+      for (const panel of panels) for (const cell of panel.content.widgets) if (cell.node.contains(element)) return cell;
+      return undefined;
+    };
+    const viewOf = (target: EventTarget | null): EditorView | undefined => (target instanceof Element ? cellOf(target)?.editor?.editor : undefined);
+    document.addEventListener('mouseover', e => {
+      if (!(e.target instanceof Element) || !e.target.closest('.cm-editor')) return;
+      const view = viewOf(e.target);
+      if (view && isMyia(view)) arm(view);
+    });
+    document.addEventListener('myia:highlight', e => {
+      const view = viewOf(e.target);
+      if (!view || !isMyia(view)) return;
+      arm(view);
+      view.dispatch({ effects: setMarks.of(offsets(view, ((e as CustomEvent).detail?.spans ?? []) as Span[])) });
+    });
+    document.body.dataset.myiaNotebook = 'ready';
+  }
+};

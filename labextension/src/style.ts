@@ -1,0 +1,102 @@
+/** The look: tokens and rules of the viewer, light and dark. */
+const LIGHT = `--canvas:#fff;--chrome:#f6f8fa;--line:#d5dbe1;--soft:#e9edf1;--text:#1f2328;--muted:#57606a;--faint:#8b949e;--edge:#7a8591;--now:#fff2b8;--bar:#a27700;--focus:#0b62c4;
+--primal:#1f5fc9;--primal-f:#edf3fd;--forward:#066b62;--forward-f:#e6f4f2;--back:#a63c00;--back-f:#fdf0e7;--sens:#b02a80;--sens-f:#fcebf5;--on-sens:#fff;--const:#57606a;--const-f:#f6f7f8;
+--free:#6f6100;--free-f:#fbf7df;--control:#30363d;--control-f:#eef0f2;--rem:#bf1b2c;--rem-f:#fdeced;--add:#17743a;--add-f:#e7f6ec;`;
+const DARK = `--canvas:#111315;--chrome:#1a1d21;--line:#363c44;--soft:#262b31;--text:#e6e9ed;--muted:#a3adb8;--faint:#737d88;--edge:#87929e;--now:#3b3110;--bar:#e3b341;--focus:#6cb6ff;
+--primal:#84b6fb;--primal-f:#17253a;--forward:#7de3da;--forward-f:#10302d;--back:#f98f5d;--back-f:#38200f;--sens:#fb8fd6;--sens-f:#3a1a30;--on-sens:#210a1a;--const:#a3adb8;--const-f:#1d2125;
+--free:#e8d352;--free-f:#2e2a10;--control:#d3d9e1;--control-f:#292e34;--rem:#ff8580;--rem-f:#3a191b;--add:#62d884;--add-f:#12301c;`;
+
+export const STYLE = `
+.my{${LIGHT}--u:1px;--mono:var(--jp-code-font-family,Menlo,Consolas,"DejaVu Sans Mono",monospace);--ui:var(--jp-ui-font-family,system-ui,-apple-system,"Segoe UI",Helvetica,Arial,sans-serif);
+container-type:inline-size;color:var(--text);background:var(--canvas);border:1px solid var(--line);border-radius:6px;font:calc(12.5*var(--u))/1.4 var(--ui);font-variant-numeric:tabular-nums;overflow:hidden;display:flex;flex-direction:column;position:relative}
+.my[data-dark]{${DARK}}
+.my *{box-sizing:border-box}
+.my button{font:inherit;color:inherit;background:none;border:0;cursor:pointer;border-radius:5px}
+.my :focus-visible{outline:2px solid var(--focus);outline-offset:2px}
+.my-rail{display:flex;flex-wrap:wrap;align-items:stretch;min-height:calc(44*var(--u));background:var(--chrome);border-bottom:1px solid var(--line);padding:0 6px}
+.my-stage{display:flex;flex-direction:column;justify-content:center;text-align:left;padding:4px 10px;position:relative;line-height:1.25}
+.my-stage b{font-weight:500}.my-stage small{color:var(--muted);font-size:calc(11*var(--u));white-space:nowrap}
+.my-stage[aria-selected=true] b{font-weight:650;color:var(--primal)}
+.my-stage[aria-selected=true]::after{content:"";position:absolute;left:8px;right:8px;bottom:-1px;height:3px;background:var(--primal);border-radius:2px 2px 0 0}
+.my-stage[data-error] b,.my-stage[data-error] small{color:var(--rem)}.my-stage[data-error][aria-selected=true]::after{background:var(--rem)}
+.my-sep{align-self:center;color:var(--faint)}
+.my-space{flex:1}
+.my-tools{display:flex;align-items:center;gap:4px}
+.my-ib{width:calc(28*var(--u));height:calc(28*var(--u));display:grid;place-items:center;color:var(--muted)}
+.my-ib:hover,.my-tab:hover{background:var(--soft)}
+.my-ib svg{width:16px;height:16px;fill:none;stroke:currentColor;stroke-width:1.6;stroke-linecap:round;stroke-linejoin:round}
+.my-search{height:calc(28*var(--u));border:1px solid var(--line);border-radius:5px;background:var(--canvas);color:var(--text);padding:0 8px;width:calc(120*var(--u));font:inherit}
+.my-player{display:flex;align-items:center;gap:4px;min-height:calc(42*var(--u));border-bottom:1px solid var(--line);padding:0 10px}
+.my-player[hidden]{display:none}
+.my-play{background:var(--text)!important;color:var(--canvas)!important;border-radius:50%!important;margin:0 4px}
+.my-slider{flex:1;min-width:60px;accent-color:var(--text)}
+.my-pos{white-space:nowrap;min-width:calc(76*var(--u));text-align:right}.my-pos b{font-weight:650}
+.my-speed{border:1px solid var(--line)!important;padding:2px 7px!important;color:var(--muted)!important}
+.my-band{display:flex;gap:24px;align-items:center;min-height:calc(92*var(--u));border-bottom:1px solid var(--line);padding:10px 16px;flex-wrap:wrap}
+.my-band[hidden]{display:none}
+.my-say{flex:0 1 calc(260*var(--u));min-width:calc(180*var(--u))}.my-say b{display:block;font-weight:650;margin-bottom:2px}.my-say span{color:var(--muted)}
+.my-say code{font:calc(11.5*var(--u)) var(--mono);color:var(--muted)}
+.my-eq{flex:1;overflow-x:auto;text-align:center;font-size:calc(24*var(--u))}
+.my math{font-family:"STIX Two Math","Cambria Math","Latin Modern Math","DejaVu Math TeX Gyre",math}
+.my-under{font:calc(11*var(--u)) var(--mono);color:var(--muted)}
+.my-role-sensitivity{color:var(--sens)}.my-role-primal{color:var(--primal)}.my-role-forward{color:var(--forward)}
+.my-body{display:flex;min-height:0;flex:1}
+.my-graph{position:relative;flex:1;min-width:0;overflow:hidden;touch-action:none;cursor:grab;background:var(--canvas)}
+.my-graph:active{cursor:grabbing}
+.my-graph svg{position:absolute;left:0;top:0;transform-origin:0 0;overflow:visible}
+.my-zoom{position:absolute;right:8px;top:8px;display:flex;flex-direction:column;background:var(--canvas);border:1px solid var(--line);border-radius:6px}
+.my-note{position:absolute;left:10px;bottom:8px;color:var(--muted);background:var(--canvas);padding:1px 6px;border-radius:4px}
+.my-wait{position:absolute;inset:0;display:grid;place-items:center;color:var(--muted)}
+.my-side{width:calc(330*var(--u));border-left:1px solid var(--line);display:flex;flex-direction:column;min-height:0}
+.my-tabs{display:flex;gap:2px;border-bottom:1px solid var(--soft);padding:4px 8px}
+.my-tab{padding:3px 8px!important;color:var(--muted)!important}.my-tab[aria-selected=true]{color:var(--text)!important;font-weight:650}
+.my-pane{overflow:auto;flex:1;min-height:0}
+.my-list{list-style:none;margin:0;padding:0}
+.my-list li{padding:5px 12px 5px 36px;position:relative;cursor:pointer;border-left:3px solid transparent}
+.my-list li[data-now]{background:var(--now);border-left-color:var(--bar)}
+.my-list li:hover:not([data-now]){background:var(--chrome)}
+.my-list li i{position:absolute;left:8px;font-style:normal;color:var(--muted);font-size:calc(11*var(--u));top:7px}
+.my-list li[data-todo]{color:var(--muted)}
+.my-list h4{margin:0;padding:7px 12px;font-weight:600;display:flex;justify-content:space-between;background:var(--chrome);border-bottom:1px solid var(--soft)}
+.my-list h4 span{color:var(--muted);font-weight:400}
+.my-list .my-delta{float:right;font:calc(11.5*var(--u)) var(--mono)}.my-minus{color:var(--rem)}.my-plus{color:var(--add)}
+.my-list math{font-size:calc(16*var(--u))}
+.my-code{font:calc(12*var(--u))/1.55 var(--mono);margin:0;padding:8px 0;white-space:pre;min-width:max-content}
+.my-code div{padding:0 12px 0 0}.my-code div span.my-ln{display:inline-block;width:34px;color:var(--faint);text-align:right;margin-right:12px;user-select:none}
+.my-code div[data-lit]{background:var(--now)}
+.my-code mark{background:var(--now);color:inherit;box-shadow:inset 0 -2px 0 var(--bar)}
+.my-props{display:grid;grid-template-columns:max-content 1fr;gap:4px 12px;padding:12px;margin:0}.my-props dt{color:var(--muted)}.my-props dd{margin:0;font-family:var(--mono);overflow-wrap:anywhere}
+.my-error{margin:16px;padding:12px 14px;border:1px solid var(--rem);border-radius:6px;background:var(--rem-f)}
+.my-error b{color:var(--rem)}.my-error pre{font:calc(12.5*var(--u))/1.5 var(--mono);margin:8px 0 4px;overflow:auto}.my-error p{margin:4px 0 0}
+.my-legend{display:flex;flex-wrap:wrap;gap:4px 16px;border-top:1px solid var(--line);background:var(--chrome);padding:6px 12px;color:var(--muted);align-items:center;min-height:calc(36*var(--u))}
+.my-legend span{display:inline-flex;align-items:center;gap:6px}.my-legend svg{width:30px;height:16px}
+.my-help{position:absolute;inset:44px 0 0 0;background:var(--canvas);z-index:5;padding:18px 22px;overflow:auto}
+.my-help table{border-collapse:collapse}.my-help td{padding:3px 18px 3px 0}.my-help kbd{font:11px var(--mono);border:1px solid var(--line);border-bottom-width:2px;border-radius:4px;padding:0 5px}
+.my:fullscreen{--u:1.5px;border:0;border-radius:0}
+@container (max-width:860px){.my-side{width:calc(250*var(--u))}}
+@container (max-width:620px){.my-body{flex-direction:column}.my-side{width:auto;border-left:0;border-top:1px solid var(--line);max-height:220px}.my-graph{min-height:300px}.my-search{display:none}}
+.my-svg text{font-family:var(--mono);fill:var(--text)}
+.my-svg .edge{fill:none;stroke:var(--edge);stroke-width:1.4}
+.my-svg .edge.sensitivity{stroke:var(--sens);stroke-width:1.7}.my-svg .edge.free{stroke:var(--free);stroke-dasharray:5 3.5}.my-svg .edge.keeps{stroke:var(--back);stroke-dasharray:1.5 3.5;stroke-linecap:round;stroke-width:1.8}
+.my-svg .edge.call{stroke:var(--control);stroke-width:1.8}
+.my-svg .head{fill:var(--edge);stroke:none}.my-svg .head.sensitivity{fill:var(--sens)}.my-svg .head.free{fill:var(--free)}.my-svg .head.keeps{fill:var(--back)}.my-svg .head.call{fill:var(--control)}
+.my-svg .cluster>rect{fill:var(--c-f);fill-opacity:.32;stroke:var(--c);stroke-opacity:.75;stroke-width:1.2}
+.my[data-dark] .my-svg .cluster>rect{fill-opacity:.22}
+.my-svg .cluster>text{font:650 12.5px var(--mono);fill:var(--c)}.my-svg .cluster>text tspan.q{font:400 12px var(--ui);fill:var(--muted)}
+.my-svg .cluster{cursor:pointer}
+.my-svg .node>.shape{fill:var(--c-f);stroke:var(--c);stroke-width:1.5}
+.my-svg .node .name{font-weight:650;font-size:13px;fill:var(--c)}.my-svg .node .name.text{font-weight:500}.my-svg .node .op{font-size:11px;fill:var(--muted)}.my-svg .node .second{font-size:11.5px}.my-svg .node .noted{font-size:10.5px;fill:var(--muted)}
+.my-svg .r-primal{--c:var(--primal);--c-f:var(--primal-f)}.my-svg .r-forward{--c:var(--forward);--c-f:var(--forward-f)}.my-svg .r-backpropagator{--c:var(--back);--c-f:var(--back-f)}
+.my-svg .r-sensitivity{--c:var(--sens);--c-f:var(--sens-f)}.my-svg .r-constant{--c:var(--const);--c-f:var(--const-f)}.my-svg .r-free{--c:var(--free);--c-f:var(--free-f)}.my-svg .r-control,.my-svg .r-return{--c:var(--control);--c-f:var(--control-f)}
+.my-svg .node.r-free>.shape{stroke-dasharray:4 3}
+.my-svg .node.solid>.shape{fill:var(--c)}.my-svg .node.solid text{fill:var(--on-sens)!important}
+.my-svg .node.todo>.shape{fill:none;stroke:var(--faint);stroke-dasharray:1.5 3.5}.my-svg .node.todo text{opacity:0}.my-svg .edge.todo{stroke:var(--faint);stroke-dasharray:1.5 3.5;stroke-width:1}.my-svg .head.todo{fill:var(--faint)}
+.my-svg .node.removed>.shape{fill:var(--rem-f);stroke:var(--rem);stroke-dasharray:5 3}.my-svg .node.removed .name{fill:var(--rem);text-decoration:line-through}
+.my-svg .node.added>.shape{fill:var(--add-f);stroke:var(--add);stroke-width:2.2}.my-svg .node.added .name{fill:var(--add)}
+.my-svg .node.quiet>.shape{fill:var(--canvas);stroke:var(--line)}.my-svg .node.quiet text{fill:var(--muted)}
+.my-svg .ring{fill:none;stroke:none}.my-svg .node.now>.ring{stroke:var(--bar);stroke-width:2.4}.my-svg .node.lit>.ring{stroke:var(--bar);stroke-width:2.4;stroke-dasharray:2 3}.my-svg .node:focus-visible{outline:none}.my-svg .node:focus-visible>.ring{stroke:var(--focus);stroke-width:2.4}
+.my-svg .node{cursor:pointer}
+.my-svg .appear{animation:my-appear .18s ease-out}
+@keyframes my-appear{from{opacity:0}to{opacity:1}}
+@media (prefers-reduced-motion:reduce){.my-svg .appear{animation:none}}
+`;
