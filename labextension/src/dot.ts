@@ -14,7 +14,7 @@ export function lines(n: NodeView, detail: 'type' | 'value'): [string, string, s
   const name = n.name || n.label || n.symbol || n.op;
   const op = n.kind === 'apply' && n.name ? (n.label ? '' : n.symbol) : n.kind === 'apply' && n.label && n.symbol !== n.label ? n.symbol : '';
   const second = detail === 'value' && n.value ? n.value : n.type;
-  const note = n.keeps.length ? `keeps ${n.keeps.join(', ')}` : detail === 'value' && n.value ? n.type : '';
+  const note = n.keeps.length ? `keeps ${n.keeps.join(', ')}` : '';
   return [cut(name, 18), cut(op, 12), cut(second, 26), cut(note, 20)];
 }
 const cut = (s: string, n: number): string => (s.length > n ? s.slice(0, n - 1) + '…' : s);

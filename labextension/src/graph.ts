@@ -62,7 +62,7 @@ export class GraphPane {
     const w = this.el.clientWidth, h = this.el.clientHeight;
     if (!w || !h) return;
     this.k = Math.min(1.25, (w - 24) / this.width, (h - 24) / this.height);
-    if (this.k < 0.62) this.k = Math.max(this.k, Math.min(0.62, (w - 24) / this.width));
+    this.k = Math.max(this.k, 0.78);
     this.x = Math.max(12, (w - this.width * this.k) / 2);
     this.y = Math.max(12, (h - this.height * this.k) / 2);
     this.fitted = true;

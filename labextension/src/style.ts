@@ -12,7 +12,7 @@ container-type:inline-size;color:var(--text);background:var(--canvas);border:1px
 .my[data-dark]{${DARK}}
 .my *{box-sizing:border-box}
 .my button{font:inherit;color:inherit;background:none;border:0;cursor:pointer;border-radius:5px}
-.my :focus-visible{outline:2px solid var(--focus);outline-offset:2px}
+.my :focus-visible{outline:2px solid var(--focus);outline-offset:2px}.my:focus-visible{outline:2px solid var(--focus);outline-offset:-1px}.my:focus:not(:focus-visible){outline:none}
 .my-rail{display:flex;flex-wrap:wrap;align-items:stretch;min-height:calc(44*var(--u));background:var(--chrome);border-bottom:1px solid var(--line);padding:0 6px}
 .my-stage{display:flex;flex-direction:column;justify-content:center;text-align:left;padding:4px 10px;position:relative;line-height:1.25}
 .my-stage b{font-weight:500}.my-stage small{color:var(--muted);font-size:calc(11*var(--u));white-space:nowrap}
@@ -43,7 +43,7 @@ container-type:inline-size;color:var(--text);background:var(--canvas);border:1px
 .my-body{display:flex;min-height:0;flex:1}
 .my-graph{position:relative;flex:1;min-width:0;overflow:hidden;touch-action:none;cursor:grab;background:var(--canvas)}
 .my-graph:active{cursor:grabbing}
-.my-graph svg{position:absolute;left:0;top:0;transform-origin:0 0;overflow:visible}
+.my-graph>svg{position:absolute;left:0;top:0;transform-origin:0 0;overflow:visible}
 .my-zoom{position:absolute;right:8px;top:8px;display:flex;flex-direction:column;background:var(--canvas);border:1px solid var(--line);border-radius:6px}
 .my-note{position:absolute;left:10px;bottom:8px;color:var(--muted);background:var(--canvas);padding:1px 6px;border-radius:4px}
 .my-wait{position:absolute;inset:0;display:grid;place-items:center;color:var(--muted)}

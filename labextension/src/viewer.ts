@@ -13,7 +13,7 @@ const ICONS: Record<string, string> = {
 };
 const KEYS: [string, string][] = [['← → or j k', 'step back, forward'], ['Home End', 'first, last step'], ['space', 'play, pause'], ['[ ]', 'previous, next stage'], ['1 – 7', 'a stage'],
   ['/', 'search'], ['D', 'before, difference, after'], ['+ − 0', 'zoom, fit'], ['P', 'present (full screen)'], ['?', 'this page'], ['Esc', 'close']];
-const STEP_MS = 1100, AUTO_LIMIT = 160;
+const STEP_MS = 1100, AUTO_LIMIT = 90;
 
 type El = HTMLElement;
 function h<K extends keyof HTMLElementTagNameMap>(tag: K, cls = '', text?: string, ...children: Node[]): HTMLElementTagNameMap[K] {
@@ -223,7 +223,7 @@ class Viewer {
     }
     this.graph.look(this.look());
     this.note.textContent = closed.size ? `${closed.size} function${closed.size === 1 ? '' : 's'} closed` : '';
-    if (event && this.timer) { const target = event.focus.find(id => this.graph.has(id)); if (target !== undefined) this.graph.show(target); }
+    if (event) { const target = event.focus.find(id => this.graph.has(id)); if (target !== undefined) this.graph.show(target); }
     this.root.dataset.ready = '1';
   }
 

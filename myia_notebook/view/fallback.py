@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 import html
-import importlib.util
 import shutil
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from myia_notebook.snapshot import Snapshot
@@ -13,15 +14,9 @@ if TYPE_CHECKING:
 
 
 def _engine() -> str | None:
-    """A Graphviz `dot` that can run here: the one of the graphviz-pure wheel, else the system's."""
-    if importlib.util.find_spec("graphviz_pure") is not None:
-        import sys
-        from pathlib import Path
-        candidates = [Path(sys.executable).parent / name for name in ("dot", "graphviz-pure-dot", "dot-pure")]
-        found = next((str(c) for c in candidates if c.exists()), None)
-        if found:
-            return found
-    return shutil.which("dot")
+    """A Graphviz command line that can run here: that of the graphviz-pure wheel, else the system's."""
+    own = Path(sys.executable).parent / "graphviz-pure"
+    return str(own) if own.exists() else shutil.which("graphviz-pure") or shutil.which("dot")
 
 
 def stage_svg(snapshot: Snapshot) -> str:
@@ -39,17 +34,15 @@ def _drawn(state: Any) -> str:
     from myia_notebook.view.dot import to_dot
     source = to_dot(state)
     engine = _engine()
-    if engine is not None:
-        import graphviz.backend.dot_command as command
-        before = command.DOT_BINARY
-        command.DOT_BINARY = type(before)(engine)
-        try:
-            drawn = source.pipe(format="svg", encoding="utf-8", quiet=True)
-        finally:
-            command.DOT_BINARY = before
-    else:
-        import graphviz_pure
-        drawn = graphviz_pure.render(source.source, format="svg")  # type: ignore[attr-defined]
+    if engine is None:
+        raise FileNotFoundError("no Graphviz")
+    import graphviz.backend.dot_command as command
+    before = command.DOT_BINARY
+    command.DOT_BINARY = type(before)(engine)
+    try:
+        drawn = source.pipe(format="svg", encoding="utf-8", quiet=True)
+    finally:
+        command.DOT_BINARY = before
     return drawn[drawn.index("<svg"):]
 
 

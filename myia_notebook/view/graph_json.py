@@ -4,7 +4,7 @@ from __future__ import annotations
 from myia_notebook.ir.graph import Apply, Constant, Graph, Node, Parameter, callee_of, graph_constant, primitive_of, reachable, schedule
 from myia_notebook.ir.types import Function, Type
 from myia_notebook.snapshot import GraphView, NodeView, State
-from myia_notebook.view.labels import Source, constant_text, cut, operation_of, plain_name, role_of
+from myia_notebook.view.labels import Source, constant_text, cut, label_of, operation_of, plain_name, role_of
 
 
 class Identity:
@@ -118,7 +118,7 @@ class Viewer:
         primitive = primitive_of(node)
         keeps = tuple(plain_name(x) or cut(self.source.slice(x)) for x in node.inputs[2:]) if primitive is not None and primitive.name == "partial" else ()
         view = NodeView(self.identity.number(node.id), self.identity.number(g.id), "apply", role_of(node, g), plain_name(node),
-                        "" if node.name else cut(self.source.slice(node)), op, symbol, tuple(inputs),
+                        "" if node.name else label_of(node, self.source), op, symbol, tuple(inputs),
                         self.identity.number(known.id) if known is not None else None, tuple(callees), _type(node.type), "", span_of(node),
                         self._primal(node), keeps, node.provenance.how)
         return [*extra, view]

@@ -60,6 +60,32 @@ def role_of(node: Node, graph: Graph | None) -> Role:
     return "primal"
 
 
+def label_of(node: Apply, source: Source) -> str:
+    """What to write on a node without a name: structure by its form, everything else by the user's text."""
+    primitive = primitive_of(node)
+    target = callee_of(node)
+    if primitive is not None:
+        match primitive.name:
+            case "make_tuple":
+                return "( , )"
+            case "tuple_getitem" | "env_get":
+                index = node.inputs[-1]
+                return f"[{index.value}]" if isinstance(index, Constant) else "[ ]"
+            case "partial":
+                head = node.inputs[1]
+                return head.value.name if isinstance(head, Constant) and isinstance(head.value, Graph) else "closure"
+            case "env_make":
+                return "environment"
+            case _:
+                pass
+    if node.provenance.how != "source":
+        if target is not None:
+            return target.name
+        if primitive is None:
+            return "call ◀" if node.type is not None and "▶" not in node.provenance.how else "call"
+    return cut(source.slice(node)) or (primitive.symbol if primitive is not None else "call")
+
+
 def operation_of(node: Apply) -> tuple[str, str]:
     """(name, symbol) of what an Apply does."""
     head = node.inputs[0]

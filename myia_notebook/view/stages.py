@@ -167,7 +167,7 @@ class _GradientStory:
             contributions.append(Contribution(self.id(addition.target), self.id(addition.node), self.id(addition.total), self.done[key],
                                               len(self.t.uses[key]), tokens))
             if equation:
-                equation.append(Token("text", " "))
+                equation.append(Token("text", "\u2003\u2003"))
             name = Token("name", "∇" + self.label(addition.target), "sensitivity", self.id(addition.total))
             equation += [name, Token("operator", "+="), *tokens]
         keeps = tuple(self.id(k) for k in record.keeps(self.t.backward))

