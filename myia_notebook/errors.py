@@ -52,6 +52,11 @@ class MyiaError(Exception):
         return "\n".join(parts)
 
 
+    def _render_traceback_(self) -> list[str]:
+        """IPython shows the message alone, without frames of the compiler."""
+        return [f"{type(self).__name__}: {self}"]
+
+
 def _excerpt(span: Span, line: str) -> list[str]:
     """`  line 3:   return x + nowhere` and the carets under the range."""
     if not line:

@@ -76,10 +76,7 @@ export class GraphPane {
     const g = this.items.get(id);
     if (!g) return;
     const [px, py] = (g.dataset.at ?? '0,0').split(',').map(Number);
-    const sx = this.x + px * this.k, sy = this.y + py * this.k, w = this.el.clientWidth, h = this.el.clientHeight;
-    if (sx < 30 || sx > w - 30) this.x += w / 2 - sx;
-    if (sy < 30 || sy > h - 30) this.y += h / 2 - sy;
-    this.place();
+    this.reach(px, py);
   }
 
   draw(model: Model, drawing: Drawing, layout: Layout, keepView: boolean): void {
@@ -120,6 +117,25 @@ export class GraphPane {
     this.root = root;
     this.el.prepend(root);
     if (first || !keepView || this.fitted) this.fit(); else this.place();
+  }
+
+  /** Shows a drawing made elsewhere, with the same moving and zooming. */
+  place_(root: SVGSVGElement, width: number, height: number, keepView: boolean, at: [number, number] | null): void {
+    this.width = width;
+    this.height = height;
+    this.items.clear();
+    this.root?.remove();
+    this.root = root;
+    this.el.prepend(root);
+    if (!keepView || this.fitted) this.fit(); else this.place();
+    if (at) this.reach(at[0], at[1]);
+  }
+
+  private reach(px: number, py: number): void {
+    const sx = this.x + px * this.k, sy = this.y + py * this.k, w = this.el.clientWidth, h = this.el.clientHeight;
+    if (sx < 30 || sx > w - 30) this.x += w / 2 - sx;
+    if (sy < 50 || sy > h - 50) this.y += h / 2 - sy;
+    this.place();
   }
 
   private edge(p: [number, number][], kind: string, from: number, to: number): SVGGElement {

@@ -94,7 +94,7 @@ container-type:inline-size;color:var(--text);background:var(--canvas);border:1px
 .my-svg .node.removed>.shape{fill:var(--rem-f);stroke:var(--rem);stroke-dasharray:5 3}.my-svg .node.removed .name{fill:var(--rem);text-decoration:line-through}
 .my-svg .node.added>.shape{fill:var(--add-f);stroke:var(--add);stroke-width:2.2}.my-svg .node.added .name{fill:var(--add)}
 .my-svg .node.quiet>.shape{fill:var(--canvas);stroke:var(--line)}.my-svg .node.quiet text{fill:var(--muted)}
-.my-svg .ring{fill:none;stroke:none}.my-svg .node.now>.ring{stroke:var(--bar);stroke-width:2.4}.my-svg .node.lit>.ring{stroke:var(--bar);stroke-width:2.4;stroke-dasharray:2 3}.my-svg .node:focus-visible{outline:none}.my-svg .node:focus-visible>.ring{stroke:var(--focus);stroke-width:2.4}
+.my-svg .my-nowband{fill:var(--now);fill-opacity:.75}.my-svg .ring{fill:none;stroke:none}.my-svg .node.now>.ring{stroke:var(--bar);stroke-width:2.4}.my-svg .node.lit>.ring{stroke:var(--bar);stroke-width:2.4;stroke-dasharray:2 3}.my-svg .node:focus-visible{outline:none}.my-svg .node:focus-visible>.ring{stroke:var(--focus);stroke-width:2.4}
 .my-svg .node{cursor:pointer}
 .my-svg .appear{animation:my-appear .18s ease-out}
 @keyframes my-appear{from{opacity:0}to{opacity:1}}

@@ -1,6 +1,7 @@
 /** The viewer: stages, step player, equation, graph, and the panes beside it. `mount` puts it into an element and returns how to take it away. */
 import { autoCollapse, build, Drawing } from './dot';
 import { equation, plainText } from './equation';
+import { drawGrid, Grid, rows } from './grid';
 import { describe, emptyLook, GraphPane, Look, svg } from './graph';
 import { LayoutPool } from './layout';
 import { countNodes, isDelta, Model, modelAt, nodeAt } from './replay';
@@ -59,6 +60,7 @@ class Viewer {
   private selected: number | null = null; private lit = new Set<number>();
   private model = new Model(null); private drawing: Drawing | null = null; private drawnKey = ''; private sequence = 0;
   private reveal = new Map<number, number>();
+  private asGrid = true;
   private onSource: (e: globalThis.Event) => void;
 
   constructor(private host: El, private data: Payload, private pool: LayoutPool) {
@@ -195,6 +197,17 @@ class Viewer {
     if (!s) return;
     const delta = isDelta(s);
     const event = this.current();
+    const grid = s.stage === 'adjoint' && this.asGrid ? this.grid(s) : null;
+    if (grid) {
+      this.model = modelAt(s, n);
+      const made = drawGrid(grid, this.step, this.valueOf, id => this.hover(id));
+      this.graph.place_(made.root, made.width, made.height, this.root.dataset.drawn === `grid ${grid.graph}`, made.now);
+      this.root.dataset.drawn = `grid ${grid.graph}`;
+      this.drawnKey = '';
+      this.note.textContent = '';
+      this.root.dataset.ready = '1';
+      return;
+    }
     const before = delta && event && this.mode !== 'after';
     this.model = delta ? modelAt(s, before && this.mode === 'before' ? this.step - 1 : this.step) : modelAt(s, n);
     const ghosts: NodeView[] = [];
@@ -225,6 +238,24 @@ class Viewer {
     this.note.textContent = closed.size ? `${closed.size} function${closed.size === 1 ? '' : 's'} closed` : '';
     if (event) { const target = event.focus.find(id => this.graph.has(id)); if (target !== undefined) this.graph.show(target); }
     this.root.dataset.ready = '1';
+  }
+
+  /** The grid of the function that the current step belongs to (before the first step: of the first function; at the end: of the longest). */
+  private grid(s: Snapshot): Grid | null {
+    const typed = this.data.stages.find(x => x.stage === 'typed');
+    const primal = new Map([...(s.initial?.nodes ?? []), ...(typed?.final?.nodes ?? [])].map(x => [x.id, x] as const));
+    const graphs = new Map([...(s.initial?.graphs ?? []), ...(typed?.final?.graphs ?? [])].map(g => [g.id, g] as const));
+    const finals = new Map((s.final?.nodes ?? []).map(x => [x.id, x] as const));
+    const count = new Map<number, number>();
+    for (const e of s.events) if (e.gradient) count.set(e.gradient.graph, (count.get(e.gradient.graph) ?? 0) + 1);
+    let wanted = this.current()?.gradient?.graph ?? null;
+    if (wanted === null || this.step === s.events.length) wanted = [...count.entries()].sort((a, b) => b[1] - a[1])[0]?.[0] ?? null;
+    const g = wanted === null ? undefined : graphs.get(wanted);
+    if (!g) return null;
+    const label = (id: number): string => { const x = finals.get(id); return x ? x.name || x.label : ''; };
+    const made = rows(s.events, g.id, primal, g.parameters, g.captured, g.name, label);
+    for (const r of made?.rows ?? []) if (r.isParameter && r.forward === null) r.forward = [...finals.values()].find(x => x.kind === 'parameter' && x.how === '▶' && x.primal === r.id)?.id ?? null;
+    return made;
   }
 
   private look(): Look {
@@ -266,6 +297,11 @@ class Viewer {
     else {
       say.append(h('b', '', event.title), h('span', '', event.reason));
       if (event.location) say.append(h('code', '', `${event.family} · ${event.location}`));
+      if (event.gradient) {
+        const b = h('button', 'my-tab', this.asGrid ? 'Show the whole graph' : 'Show the grid');
+        b.addEventListener('click', () => { this.asGrid = !this.asGrid; this.drawnKey = ''; this.render(); });
+        say.append(b);
+      }
       if (event.kind === 'rewrite') {
         const modes = h('div');
         for (const mode of ['before', 'difference', 'after'] as const) {

@@ -78,6 +78,10 @@ def label_of(node: Apply, source: Source) -> str:
                 return "environment"
             case _:
                 pass
+    if target is not None and target.kind == "loop":
+        return target.name
+    if primitive is not None and primitive.name == "branch":
+        return "if"
     if node.provenance.how != "source":
         if target is not None:
             return target.name

@@ -8,6 +8,7 @@ from myia_notebook.gradient.events import GradientEvents, TransformedGraph
 from myia_notebook.ir.graph import Apply, Graph, Node
 from myia_notebook.ir.text import print_program
 from myia_notebook.optimize.events import NodeForm, Recorder, Rewrite
+from myia_notebook.optimize.signatures import targets
 from myia_notebook.pipeline import Unit
 from myia_notebook.snapshot import CodeText, Contribution, Event, GradientStep, GraphView, NodeView, Snapshot, State
 from myia_notebook.view.equation import Writer
@@ -113,6 +114,10 @@ class _GradientStory:
         return self.viewer.identity.number(node.id)
 
     def label(self, node: Node) -> str:
+        if not node.name and isinstance(node, Apply):
+            called = targets(node)
+            if called and called[0].kind in ("loop", "branch"):
+                return called[0].name if called[0].kind == "loop" else "if"
         return plain_name(node) or self.text.slice(node) or "…"
 
     def name(self, node: Node) -> str:
@@ -123,7 +128,7 @@ class _GradientStory:
         return node.name
 
     def writer(self, stop: set[int]) -> Writer:
-        return Writer(self.id, lambda n: self.text.slice(n), stop, self.name)
+        return Writer(self.id, self.label, stop, self.name)
 
     def events(self) -> list[Event]:
         made: list[Event] = []
