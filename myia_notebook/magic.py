@@ -13,7 +13,7 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_exp
 from IPython.core.magic_arguments import MagicArgumentParser, argument, magic_arguments
 
 from myia_notebook.cell import CellOptions, explain_expression, run_cell
-from myia_notebook.errors import MyiaError
+from myia_notebook.errors import MyiaError, MyiaSyntaxError
 from myia_notebook.pipeline import BACKENDS, STAGES
 
 STAGE_NAMES = tuple(name for name, _ in STAGES)
@@ -91,7 +91,10 @@ class MyiaMagics(Magics):
             raise UsageError(f"%%myia: unrecognized arguments: {' '.join(options.expression)}")
         self._check_name(options.out)
         assert self.shell is not None
-        result = run_cell(cell, self.shell.user_ns, _cell_options(options), _cell_name(self.shell))
+        try:
+            result = run_cell(cell, self.shell.user_ns, _cell_options(options), _cell_name(self.shell))
+        except MyiaSyntaxError as problem:
+            raise _shown(problem) from None
         return self._show(result, options)
 
     def _options(self, parser: MagicArgumentParser, words: list[str]) -> Any:
@@ -135,8 +138,13 @@ class MyiaMagics(Magics):
             display(compilation.display(static=options.static, height=options.height, stage=options.stage))
         problem: MyiaError | None = result.problem
         if problem is not None:
-            raise problem
+            raise _shown(problem) if isinstance(problem, MyiaSyntaxError) else problem
         return None if result.is_hidden else result.value
+
+
+def _shown(problem: MyiaError) -> MyiaError:
+    """A syntax error of the user's cell in a class that IPython shows as it is (it redraws SyntaxErrors with its own frames)."""
+    return MyiaError(problem.message, problem.code, problem.span, problem.hint, problem.kind, problem.source)
 
 
 def _cell_options(options: Any) -> CellOptions:

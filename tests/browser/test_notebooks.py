@@ -1,0 +1,117 @@
+"""The viewer in real JupyterLab and Notebook 7, and as a standalone page."""
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import CELL, Server, run_all
+
+SHOTS = Path(os.environ.get("MYIA_SHOTS", "test-results"))
+STAGES = ["parsed", "typed", "adjoint", "optimized", "lowered", "code", "run"]
+
+
+def shoot(page: Any, name: str) -> None:
+    SHOTS.mkdir(exist_ok=True)
+    page.screenshot(path=str(SHOTS / f"{name}.png"))
+
+
+def check_viewer(page: Any, name: str) -> None:
+    """Stages, step player, marks, keys: what every host of the viewer must do."""
+    viewer = page.locator(".my[data-ready='1']").first
+    viewer.wait_for(timeout=60_000)
+    assert page.locator(".my-stage b").all_inner_texts() == STAGES
+    page.locator(".my-stage[data-stage='parsed']").click()
+    page.locator(".my[data-drawn='parsed']").wait_for(timeout=20_000)
+    assert page.locator(".my-svg .cluster").count() >= 4  # cell, power, while, body, done
+    assert page.locator(".my-svg g.node", has_text="n > 0").count() >= 1
+    shoot(page, f"{name}_parsed")
+    page.locator(".my-stage[data-stage='adjoint']").click()
+    page.locator(".my[data-stage='adjoint']").wait_for()
+    viewer.focus()
+    page.keyboard.press("Home")
+    page.locator(".my[data-step='0']").wait_for()
+    assert page.locator(".my-svg g.node.todo").count() > 0
+    page.keyboard.press("ArrowRight")
+    page.locator(".my[data-step='1']").wait_for()
+    assert page.locator(".my-list li[data-now]").count() == 1
+    page.keyboard.press("End")
+    assert page.locator(".my-svg .my-nowband, .my-svg g.node.solid").count() > 0
+    shoot(page, f"{name}_adjoint")
+    page.locator(".my-stage[data-stage='optimized']").click()
+    page.locator(".my[data-drawn='optimized']").wait_for(timeout=20_000)
+    viewer.focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    page.locator(".my[data-step='1']").wait_for()
+    page.wait_for_function("() => document.querySelectorAll('.my-svg g.node.removed, .my-svg g.node.added').length > 0")
+    assert "→" not in page.locator(".my-say b").first.inner_text()
+    shoot(page, f"{name}_optimized")
+
+
+def check_source_link(page: Any) -> None:
+    """Hovering a node marks its range in the cell; pointing at the source lights its node."""
+    page.locator(".my-stage[data-stage='parsed']").click()
+    page.locator(".my[data-drawn='parsed']").wait_for(timeout=20_000)
+    page.locator(".my-svg g.node[aria-label^='n > 0 = >']").first.hover()
+    expect(page.locator(".cm-myia-lit").first).to_have_text("n > 0")
+    page.mouse.move(5, 5)
+    place = page.evaluate("""() => { const line = [...document.querySelectorAll('.cm-line')].find(x => x.textContent.includes('y = y * x'));
+      const walk = document.createTreeWalker(line, NodeFilter.SHOW_TEXT); let seen = '', node;
+      while ((node = walk.nextNode())) { const at = node.data.indexOf('*'); if (at >= 0) { const r = document.createRange(); r.setStart(node, at); r.setEnd(node, at + 1);
+        const b = r.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; } seen += node.data; } }""")
+    page.mouse.move(place[0] - 40, place[1])
+    page.mouse.move(*place)
+    expect(page.locator(".my-svg g.node.lit")).to_have_count(1)
+
+
+def test_jupyterlab(lab: Server, page: Any) -> None:
+    page.goto(f"{lab.url}/lab/tree/demo.ipynb?token={lab.token}&reset")
+    page.locator(".jp-NotebookPanel .jp-CodeCell").first.wait_for(timeout=60_000)
+    page.locator("[data-myia-notebook]").wait_for(state="attached", timeout=30_000)
+    run_all(page)
+    check_viewer(page, "lab")
+    check_source_link(page)
+    shoot(page, "lab_source")
+    assert page.locator(".jp-OutputArea-executeResult").last.inner_text().strip().endswith("13.5")
+    assert not page.errors, page.errors
+    page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
+    page.wait_for_timeout(1500)
+    saved = (lab.root / "demo.ipynb").read_text()
+    assert "image/svg+xml;base64" in saved  # the static picture stays in the file
+
+
+def test_notebook_7(notebook7: Server, page: Any) -> None:
+    page.goto(f"{notebook7.url}/notebooks/demo.ipynb?token={notebook7.token}")
+    page.locator(".jp-CodeCell").first.wait_for(timeout=60_000)
+    page.locator("[data-myia-notebook]").wait_for(state="attached", timeout=30_000)
+    run_all(page)
+    check_viewer(page, "notebook7")
+    check_source_link(page)
+    assert not page.errors, page.errors
+
+
+def test_standalone_page_offline(page: Any, tmp_path: Path) -> None:
+    """The exported page shows the whole step-through with no kernel and no network; program text stays text."""
+    from myia_notebook.cell import run_cell
+    import myia_notebook
+    result = run_cell(CELL.split("\n", 1)[1], {"grad": myia_notebook.grad})
+    path = result.compilation.save_html(tmp_path / "page.html")
+    page.goto(f"file://{path}")
+    check_viewer(page, "standalone")
+    assert page.refused == [] and page.errors == []
+
+
+def test_hostile_text_stays_text(page: Any, tmp_path: Path) -> None:
+    from myia_notebook.cell import run_cell
+    import myia_notebook
+    source = 'def f(x):\n    """</script><script>window.broken = 1</script><img src=x onerror="window.broken=1">"""\n    return x * x\n\ngrad(f)(2.0)\n'
+    result = run_cell(source, {"grad": myia_notebook.grad})
+    path = result.compilation.save_html(tmp_path / "hostile.html", )
+    page.goto(f"file://{path}")
+    page.locator(".my[data-ready='1']").wait_for(timeout=20_000)
+    page.locator(".my-tab", has_text="Source").click()
+    assert page.evaluate("() => window.broken") is None
+    assert "</script><script>" in page.locator(".my-source").inner_text()
