@@ -68,6 +68,7 @@ class Viewer {
     this.root.tabIndex = 0;
     this.root.setAttribute('role', 'application');
     this.root.setAttribute('aria-label', 'myia viewer');
+    this.root.dataset.lmSuppressShortcuts = 'true'; // the notebook's own keys must not act inside the viewer
     this.root.style.height = `${data.options.height || 640}px`;
     this.theme();
     this.graph = new GraphPane({ hover: id => this.hover(id), select: id => this.select(id), toggle: g => this.toggle(g) });

@@ -100,11 +100,11 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def page(browser: Any) -> Iterator[Any]:
-    """A page whose requests to other machines are refused and listed in `page.refused`; errors are in `page.errors`."""
+    """A page whose requests to other machines are refused and listed in `page.refused`; errors, with their stacks, are in `page.errors`."""
     context = browser.new_context(viewport={"width": 1400, "height": 1000})
     made = context.new_page()
     made.errors, made.refused = [], []
-    made.on("pageerror", lambda problem: made.errors.append(str(problem)))
+    made.on("pageerror", lambda problem: made.errors.append(f"{problem} {problem.stack}"))
 
     def only_here(route: Any) -> None:
         url = route.request.url
