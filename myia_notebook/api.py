@@ -25,6 +25,7 @@ from myia_notebook.pipeline import BACKENDS, Unit, compile_unit
 
 DEFAULT_BACKEND = "numba"
 MAX_SPECIALIZATIONS = 256
+_NUMBERS = frozenset((float, int, bool))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +78,23 @@ class Caller:
         functools.update_wrapper(self, getattr(self._function, "__func__", self._function), updated=())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs and len(args) == self._plain_count and all(type(a) in _NUMBERS for a in args):
+            found = self._cache.get(tuple(map(type, args)))
+            if found is not None and not found.session.is_stale():
+                result = found.run(*args)
+                return result if found.convert is None else found.convert(result)
         values = self._bind(args, kwargs)
         specialization = self._specialize(values)
         inputs = [v for v in values if not _contains_function(v)]
         result = specialization.run(*map(_runtime, inputs))
         return result if specialization.convert is None else specialization.convert(result)
+
+    @functools.cached_property
+    def _plain_count(self) -> int:
+        """The number of parameters when all are positional; else −1."""
+        kinds = [p.kind for p in self._signature.parameters.values()]
+        plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        return len(kinds) if all(k in plain for k in kinds) else -1
 
     @functools.cached_property
     def _signature(self) -> inspect.Signature:
@@ -234,6 +247,8 @@ def _derive(program: Graph, head: Any, step: Derivative) -> Node:
 
 def _key(value: Any) -> Any:
     """The part of a specialization's key for one argument: its type; for functions, the function itself."""
+    if type(value) in _NUMBERS:
+        return type(value)
     if _contains_function(value):
         return tuple(map(_key, value)) if type(value) is tuple else plain_function(value)
     return type_of_value(value)

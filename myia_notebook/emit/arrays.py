@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from llvmlite import ir
 
+from myia_notebook.emit.blas import blas
 from myia_notebook.emit.scalar import FLOATS, I1, I32, I64, LLVM_TYPES
 from myia_notebook.errors import error
 from myia_notebook.ir.graph import ZERO, Apply, Constant, Node, primitive_of
@@ -503,6 +504,19 @@ class ArrayCode:
         self.nest(t.shape, one)
         return address
 
+    def _at(self, address: Any, element: Any, dtype: str) -> Any:
+        return self.b.add(address, self.b.mul(element, self.m.int(SIZE[dtype])))
+
+    def _gemm(self, dtype: str, places: list[Any], rows: int, inner: int, columns: int) -> None:
+        """C = A·B of contiguous matrices by the BLAS that NumPy brings."""
+        t, byte = LLVM_TYPES[dtype], ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [I32, I32, I32, I64, I64, I64, t, byte, I64, byte, I64, t, byte, I64])
+        function = self.b.inttoptr(self.m.int(blas()[dtype]), kind.as_pointer())
+        a, c, out = (self.b.inttoptr(p, byte) for p in places)
+        small, size = lambda v: ir.Constant(I32, v), self.m.int
+        self.b.call(function, [small(101), small(111), small(111), size(rows), size(columns), size(inner), ir.Constant(t, 1.0), a, size(inner), c,
+                               size(columns), ir.Constant(t, 0.0), out, size(columns)])
+
     def _matmul(self, node: Apply, scope: Scope) -> Any:
         """C[i, :] += A[i, k] · B[k, :], over broadcast batches."""
         types = [Builder.type_of(x) for x in node.inputs[1:3]]
@@ -515,12 +529,17 @@ class ArrayCode:
         batch = result.shape[:len(result.shape) - (len(x) > 1) - (len(y) > 1)] if isinstance(result, Array) else ()
         rows, inner, columns = a[-2], a[-1], c[-1]
         whole = Array(dtype, (*batch, rows, columns))
+        use_blas = all(t.dtype == dtype for t in types if isinstance(t, Array)) and dtype in blas() and rows * inner * columns >= 2048
         address = self.zeros(whole)
 
         def product(indices: list[Any]) -> None:
             base_a = self.b.mul(self.offset(indices, a[:-2]), self.m.int(rows * inner))
             base_c = self.b.mul(self.offset(indices, c[:-2]), self.m.int(inner * columns))
             base = self.b.mul(self.offset(indices, batch), self.m.int(rows * columns))
+            if use_blas:
+                self._gemm(dtype, [self._at(addresses[0], base_a, dtype), self._at(addresses[1], base_c, dtype), self._at(address, base, dtype)],
+                           rows, inner, columns)
+                return
 
             def row(i: Any) -> None:
                 def depth(k: Any) -> None:

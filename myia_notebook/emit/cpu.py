@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import struct
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from myia_notebook.errors import MyiaError, error
-from myia_notebook.ir.types import UNIT, Array, Function, NoneType, Scalar, Static, Tuple, Type
+from myia_notebook.ir.types import BOOL, FLOAT, INT, UNIT, Array, Function, NoneType, Scalar, Static, Tuple, Type
 from myia_notebook.lower.plan import Plan, array_words, words
 from myia_notebook.ops.control import exception_of
 from myia_notebook.ops.expression import Builder
@@ -113,8 +114,12 @@ class NativeFunction:
         self._pack = [_packer(t) for t in self.parameters]
         self._unpack = _unpacker(self.result)
         self._arrays = array_words(self.result)
+        self._is_plain = self.argument_words == len(self.parameters) and all(t in (FLOAT, INT, BOOL) for t in self.parameters) and not self._arrays
+        self._layout = struct.Struct("".join("d" if t == FLOAT else "q" for t in self.parameters)) if self._is_plain else None
 
     def __call__(self, *arguments: Any) -> Any:
+        if self._layout is not None:
+            return self._call_plain(arguments)
         buffer: list[int | float] = []
         alive: list[Any] = []
         for pack, value in zip(self._pack, arguments):
@@ -136,6 +141,19 @@ class NativeFunction:
             self._raise(status)
         value, _ = self._unpack(results, 0, outputs)
         return value
+
+    def _call_plain(self, arguments: tuple[Any, ...]) -> Any:
+        """Python numbers in: one pack, no lists."""
+        assert self._layout is not None
+        try:
+            packed = self._layout.pack(*arguments)
+        except struct.error:
+            raise error("M708", message="an integer does not fit in 64 bits") from None
+        results = (_Word * (self.result_words + 1))()
+        status = self._program(packed, ctypes.addressof(results))
+        if status:
+            self._raise(status)
+        return self._unpack(results, 0, {})[0]
 
     def _raise(self, status: int) -> None:
         if status < 0:

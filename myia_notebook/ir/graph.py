@@ -55,6 +55,11 @@ ZERO = Sentinel("zero")            # the zero of the constant's (sensitivity) ty
 UNDEFINED = Sentinel("undefined")  # the value of a variable on a path where it is not assigned, or of a slot nobody reads
 
 
+def is_symbolic(value: Any) -> bool:
+    """Whether a constant's value is ZERO or UNDEFINED (by identity: a value may be an array)."""
+    return value is ZERO or value is UNDEFINED
+
+
 @dataclass(frozen=True, slots=True)
 class Signature:
     """How a Python function takes its arguments. Names are in the order of the graph's own parameters (captured ones excluded):

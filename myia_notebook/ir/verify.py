@@ -6,7 +6,7 @@ it is linear, and it runs between the stages in tests and with `--check`.
 from __future__ import annotations
 
 from myia_notebook.errors import MyiaError
-from myia_notebook.ir.graph import UNDEFINED, ZERO, Apply, Constant, Graph, Node, callee_of, graph_constant, primitive_of, reachable, schedule
+from myia_notebook.ir.graph import UNDEFINED, ZERO, Apply, Constant, Graph, Node, callee_of, graph_constant, primitive_of, reachable, schedule, is_symbolic
 from myia_notebook.ir.text import Printer, node_names
 from myia_notebook.ir.types import Function, Tuple, Type
 from myia_notebook.ops.expression import Builder
@@ -55,7 +55,7 @@ class _Checker:
                 self.complain(graph, node, f"uses {operand!r}, a node of another graph")
 
     def type(self, node: Node) -> Type | None:
-        return node.type if not isinstance(node, Constant) or node.value in (ZERO, UNDEFINED) or node.type is not None else Builder.type_of(node)
+        return node.type if not isinstance(node, Constant) or is_symbolic(node.value) or node.type is not None else Builder.type_of(node)
 
     def same(self, graph: Graph, node: Node | None, what: str, got: Type | None, want: Type | None, operand: Node | None = None) -> None:
         if isinstance(operand, Constant) and operand.value is UNDEFINED:

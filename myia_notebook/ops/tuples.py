@@ -50,6 +50,6 @@ def _get_rule(x: Expr, index: Expr, out: Expr, d: Expr) -> tuple[Any, Any]:
 
 
 tuple_getitem = Primitive("tuple_getitem", _get_infer, lambda value, index: value[index], _get_rule, Linear((0,)), _AS_DATA, "[ ]", False,
-                          frozenset({"tuple"}), (Sample(((1.0, 2.0), 1), (0,)),), "docs/architecture.md")
+                          frozenset({"tuple"}), (Sample(((1.0, 2.0), 1)),), "docs/architecture.md")
 
 FAMILY: tuple[Primitive, ...] = (make_tuple, tuple_getitem)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from myia_notebook.ir.clone import labels_of
-from myia_notebook.ir.graph import UNDEFINED, ZERO, Apply, Constant, Graph, Node, Parameter, callee_of, graph_constant, is_call_of, reachable, schedule
+from myia_notebook.ir.graph import UNDEFINED, ZERO, Apply, Constant, Graph, Node, Parameter, callee_of, graph_constant, is_call_of, reachable, schedule, is_symbolic
 from myia_notebook.ir.types import Function, Tuple, Type
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.table import PRIMITIVES
@@ -264,7 +264,7 @@ def _path_type(t: Type, path: tuple[int, ...]) -> Type:
 def _path_item(builder: Builder, node: Node, path: tuple[int, ...]) -> Node:
     for i in path:
         t = Builder.type_of(node)
-        if isinstance(node, Constant) and node.value in (UNDEFINED, ZERO):
+        if isinstance(node, Constant) and is_symbolic(node.value):
             assert isinstance(t, Tuple)
             node = Constant(node.value, t.items[i])
         else:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from myia_notebook.ir.graph import UNDEFINED, ZERO, Apply, Constant, Graph, Node, callee_of, graph_constant, is_call_of
+from myia_notebook.ir.graph import UNDEFINED, ZERO, Apply, Constant, Graph, Node, callee_of, graph_constant, is_call_of, is_symbolic
 from myia_notebook.ir.types import Tuple, is_float
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.table import PRIMITIVES
@@ -34,7 +34,7 @@ def _get_of_constant(r: Rewriter, node: Apply) -> Node | None:
     source = node.inputs[1]
     if not isinstance(source, Constant):
         return None
-    value = source.value if source.value in (ZERO, UNDEFINED) else source.value[_index(node)]
+    value = source.value if is_symbolic(source.value) else source.value[_index(node)]
     return Constant(value, node.type, node.name, node.provenance)
 
 
@@ -139,7 +139,7 @@ def _targets(node: Node) -> tuple[list[Graph], list[Node]]:
 def _output_item(graph: Graph, index: int) -> Node | None:
     output = graph.output
     if isinstance(output, Constant) and not isinstance(output.value, Graph) and isinstance(output.type, Tuple):
-        value = output.value if output.value in (ZERO, UNDEFINED) else output.value[index]
+        value = output.value if is_symbolic(output.value) else output.value[index]
         return Constant(value, output.type.items[index])
     if isinstance(output, Apply) and is_call_of(output, MAKE_TUPLE):
         item = output.inputs[1 + index]
