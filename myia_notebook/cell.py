@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from myia_notebook.errors import MyiaError, error
+from myia_notebook.parse.source import roomy_parser
 from myia_notebook.provenance import Span
 
 _counter = itertools.count(1)
@@ -46,7 +47,8 @@ def register_source(text: str, name: str) -> str:
 
 def parse_cell(text: str, filename: str) -> ast.Module:
     try:
-        return ast.parse(text, filename)
+        with roomy_parser():
+            return ast.parse(text, filename)
     except SyntaxError as problem:
         line, column = problem.lineno or 1, max((problem.offset or 1) - 1, 0)
         span = Span(line, column, problem.end_lineno or line, max((problem.end_offset or 0) - 1, column + 1), filename)
@@ -78,7 +80,8 @@ def run_cell(text: str, namespace: dict[str, Any], options: CellOptions | None =
 def _run_statement(statement: ast.stmt, namespace: dict[str, Any], filename: str, options: CellOptions, defined: list[Any]) -> None:
     """Runs one statement as Python; a function that it defines becomes a compiled one."""
     from myia_notebook.api import MyiaFunction, is_function
-    code = compile(ast.Module([statement], []), filename, "exec", dont_inherit=True)
+    with roomy_parser():
+        code = compile(ast.Module([statement], []), filename, "exec", dont_inherit=True)
     exec(code, namespace)
     if isinstance(statement, ast.FunctionDef) and is_function(made := namespace.get(statement.name)):
         if not isinstance(made, MyiaFunction):

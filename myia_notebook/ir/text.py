@@ -132,7 +132,7 @@ def program_lines(root: Graph) -> list[tuple[str, Node | None]]:
 
 
 _TOKEN = re.compile(r"\s*(?:(?P<string>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")|(?P<number>-?(?:inf|nan|\d+\.?\d*(?:e[+-]?\d+)?)(?![\w.]))"
-                    r"|(?P<word>[@#%]?[^\s()\[\]<>,:|='\"]+)|(?P<mark>->|[()\[\]<>,:|=]))")
+                    r"|(?P<arrow>->)|(?P<word>[@#%]?[^\s()\[\]<>,:|='\"]+)|(?P<mark>[()\[\]<>,:|=]))")
 
 
 def parse_program(text: str) -> Graph:

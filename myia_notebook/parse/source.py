@@ -3,13 +3,27 @@ from __future__ import annotations
 
 import ast
 import linecache
+import sys
 import types
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from myia_notebook.errors import error
 from myia_notebook.parse.subset import SourceText
 
 _trees: dict[str, tuple[str, ast.Module, SourceText]] = {}
+
+
+@contextmanager
+def roomy_parser() -> Iterator[None]:
+    """Python's own parser and compiler with more room for nesting, within what the C stack bears."""
+    old = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(old, 6000))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(old)
 
 
 def module_ast(filename: str) -> tuple[ast.Module, SourceText]:
@@ -20,7 +34,8 @@ def module_ast(filename: str) -> tuple[ast.Module, SourceText]:
     known = _trees.get(filename)
     if known is None or known[0] != text:
         try:
-            known = _trees[filename] = (text, ast.parse(text), SourceText(text, filename))
+            with roomy_parser():
+                known = _trees[filename] = (text, ast.parse(text), SourceText(text, filename))
         except SyntaxError:
             raise error("M802", message=f"the source of {filename} changed since the function was defined", hint="define it again") from None
         except (RecursionError, MemoryError):
