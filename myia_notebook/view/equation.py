@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container
 
 from myia_notebook.ir.graph import ZERO, Apply, Constant, Graph, Node, callee_of, primitive_of
+from myia_notebook.ir.types import Function
 from myia_notebook.snapshot import Token
 
 _PRODUCT, _SUM, _UNARY, _POWER, _ATOM, _LOOSE = 30, 20, 35, 40, 50, 0
@@ -96,13 +97,20 @@ class Writer:
 
     def _call(self, node: Apply, depth: int) -> tuple[Token, ...]:
         target = callee_of(node)
-        head = target.name if target is not None else self.name(node.function).text
+        head = target.name if target is not None else self._function_name(node.function)
         body: list[Token] = []
         for i, operand in enumerate(node.arguments):
             if i:
                 body.append(Token("operator", ","))
             body.extend(self._inner(operand, depth))
         return (Token("function", head, body=tuple(body)),)
+
+    def _function_name(self, node: Node) -> str:
+        """A function value by the user's name, or by the graph that it must be: a backpropagator is `◀f`."""
+        if node.name or not isinstance(node.type, Function):
+            return self.name(node).text
+        names = list(dict.fromkeys(member.name for member in node.type.cls.members))
+        return names[0] if len(names) == 1 else names[0][:1] if all(n[:1] == names[0][:1] for n in names) else self.name(node).text
 
     def _constant(self, node: Constant) -> Token:
         value = node.value

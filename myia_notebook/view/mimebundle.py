@@ -1,4 +1,5 @@
-"""What a notebook gets to show: the widget, a static picture that survives without it, and plain text."""
+"""What a notebook gets to show: the viewer's data (JupyterLab and Notebook 7 draw it from the output, also without a kernel), the widget for
+other front ends, a static picture that survives without either, and plain text."""
 from __future__ import annotations
 
 import base64
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     from myia_notebook.compilation import Compilation
 
 
+MIME = "application/vnd.myia-notebook.v1+json"
+
+
 class Display:
     """Displays a compilation: as the widget, or (`static`) as a picture alone."""
 
@@ -21,6 +25,7 @@ class Display:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         bundle: dict[str, Any] = {"text/plain": compilation_text(self.compilation), "text/html": self.picture()}
         if not self.static:
+            bundle[MIME] = self.compilation.payload(self.stage, self.height)
             widget = self._widget()
             if widget is not None:
                 inner = widget._repr_mimebundle_()

@@ -85,7 +85,16 @@ def test_jupyterlab(lab: Server, page: Any) -> None:
     page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
     page.wait_for_timeout(1500)
     saved = (lab.root / "demo.ipynb").read_text()
-    assert "image/svg+xml;base64" in saved  # the static picture stays in the file
+    assert "image/svg+xml;base64" in saved  # the static picture stays in the file, for viewers without JavaScript
+    (lab.root / "saved.ipynb").write_text(saved)
+
+
+def test_a_saved_notebook_shows_the_viewer_without_being_run(lab: Server, page: Any) -> None:
+    """Reopened in a fresh session, nothing run: the outputs still show every stage, and the steps work."""
+    page.goto(f"{lab.url}/lab/tree/saved.ipynb?token={lab.token}&reset")
+    page.locator(".jp-NotebookPanel .jp-CodeCell").first.wait_for(timeout=60_000)
+    check_viewer(page, "saved")
+    assert not ours(page), page.errors
 
 
 def test_notebook_7(notebook7: Server, page: Any) -> None:
