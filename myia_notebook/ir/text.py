@@ -79,6 +79,8 @@ class Printer:
                 return f"<{self.type(value)}>"
             case type() | np.dtype():
                 return getattr(value, "__name__", str(value))
+            case _ if callable(value):  # the repr of a function holds an address
+                return getattr(value, "__name__", type(value).__name__)
             case _:
                 return repr(value)
 

@@ -10,7 +10,7 @@ from myia_notebook.ir.graph import Constant, Graph, Node, Signature
 from myia_notebook.ir.types import UNIT
 from myia_notebook.ops.operation import Operation
 from myia_notebook.ops.table import NAMED, OPERATIONS, PRIMITIVES, operation_for
-from myia_notebook.parse.resolve import MISSING, ParseSession, is_constant, is_python_function, suggestion, unwrap
+from myia_notebook.parse.resolve import MISSING, Instance, ParseSession, is_constant, is_python_function, suggestion, unwrap
 from myia_notebook.parse.scope import Binding, Environment, Function
 from myia_notebook.parse.subset import SourceText
 from myia_notebook.provenance import Provenance
@@ -284,25 +284,54 @@ class Expressions:
         return self.operation(env, NAMED["getattr_"], e, node, Constant(e.attr))
 
     def _module_attribute(self, e: ast.Attribute, env: Environment, f: Function) -> Node | None:
-        """`np.linalg.norm`: folded when it begins at a module."""
+        """`np.linalg.norm`, `self.weight`: folded when it begins at a module or at an object of the user's."""
         path: list[str] = []
         root: ast.expr = e
         while isinstance(root, ast.Attribute):
             path.append(root.attr)
             root = root.value
-        if not isinstance(root, ast.Name) or self._is_local(root.id, env, f):
+        if not isinstance(root, ast.Name):
             return None
-        value = self._peek_global(root.id, f)
-        if not isinstance(value, types.ModuleType):
+        value = self._object(root.id, env, f)
+        if value is MISSING:
             return None
         name = root.id
-        for part in reversed(path):
+        while path and self._is_object(value):
+            part = path.pop()
             name = f"{name}.{part}"
-            if not hasattr(value, part):
-                raise self.source.fault("M304", e, type=f"the module '{name.rsplit('.', 1)[0]}'", name=part,
-                                        hint=suggestion(part, dir(value)))
-            value = getattr(value, part)
-        return self.value(value, name, e)
+            found = self.session.read_attribute(value, part)
+            if found is MISSING:
+                kind = f"the module '{name.rsplit('.', 1)[0]}'" if isinstance(value, types.ModuleType) else f"'{name.rsplit('.', 1)[0]}'"
+                raise self.source.fault("M304", e, type=kind, name=part, hint=suggestion(part, dir(value)))
+            value = found
+        node = self.value(value, name, e)
+        for part in reversed(path):
+            node = self.operation(env, NAMED["getattr_"], e, node, Constant(part))
+        return node
+
+    def _object(self, name: str, env: Environment, f: Function) -> Any:
+        """The module or object that a name stands for; MISSING when it is a value of the program."""
+        binding = env.get(name)
+        function: Function | None = f
+        while binding is None and function is not None and function.outer is not None:
+            binding = function.outer.get(name)
+            function = function.outer_function
+        if binding is not None:
+            node = binding.node
+            return node.value.object if isinstance(node, Constant) and isinstance(node.value, Instance) else MISSING
+        if self._is_local(name, env, f):
+            return MISSING
+        value = self._peek_global(name, f)
+        return value if self._is_object(value) else MISSING
+
+    @staticmethod
+    def _is_object(value: Any) -> bool:
+        """Whether a value is a holder of attributes rather than a value of the language."""
+        if value is MISSING or isinstance(value, type) or callable(unwrap(value)) and not isinstance(value, types.ModuleType) and not hasattr(type(value), "__dict__"):
+            return False
+        if isinstance(value, types.ModuleType):
+            return True
+        return not is_constant(value) and not is_python_function(unwrap(value)) and not Expressions._is_gradient(unwrap(value)) and not callable(value)
 
     @staticmethod
     def _is_local(name: str, env: Environment, f: Function) -> bool:
@@ -325,8 +354,22 @@ class Expressions:
 
     # -- calls
 
+    def _folds(self, e: ast.Attribute, env: Environment, f: Function) -> bool:
+        """Whether the whole attribute is a value outside the program (a library function, a method of the user's object)."""
+        root: ast.expr = e
+        path: list[str] = []
+        while isinstance(root, ast.Attribute):
+            path.append(root.attr)
+            root = root.value
+        if not isinstance(root, ast.Name):
+            return False
+        value = self._object(root.id, env, f)
+        while path and value is not MISSING and self._is_object(value):
+            value = self.session.read_attribute(value, path.pop())
+        return not path and root.id is not None and (value is not MISSING or self._object(root.id, env, f) is not MISSING)
+
     def _call(self, e: ast.Call, env: Environment, f: Function) -> Node:
-        if isinstance(e.func, ast.Attribute) and self._module_attribute(e.func, env, f) is None:
+        if isinstance(e.func, ast.Attribute) and not self._folds(e.func, env, f):
             receiver = self.expression(e.func.value, env, f)
             return self._apply(e, Constant(NAMED["call_method"]), [receiver, Constant(e.func.attr)], env, f)
         head = self.expression(e.func, env, f)

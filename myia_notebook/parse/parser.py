@@ -32,7 +32,7 @@ from myia_notebook.ops.operation import Operation
 from myia_notebook.ops.table import NAMED, PRIMITIVES
 from myia_notebook.parse.expressions import BINARY, Expressions
 from myia_notebook.parse.names import Liveness, assigned, captures, leaves, parameters, targets
-from myia_notebook.parse.resolve import ParseSession, is_constant, is_python_function, unwrap
+from myia_notebook.parse.resolve import Instance, ParseSession, is_constant, is_python_function, unwrap
 from myia_notebook.parse.scope import Binding, Environment, Function
 from myia_notebook.parse.source import function_ast
 from myia_notebook.parse.subset import SourceText, check
@@ -110,6 +110,9 @@ class Parser(Expressions):
         """Parameters and body of a graph whose signature is set."""
         assert graph.signature is not None
         env = Environment(graph)
+        if "self" in graph.flags:
+            name, instance = graph.flags.pop("self")
+            env[name] = Binding(Constant(Instance(instance)))
         spans = {a.arg: a for a in ast.walk(node.args) if isinstance(a, ast.arg)}
         for name in graph.signature.names:
             env[name] = Binding(graph.add_parameter(name, provenance=self.provenance(spans[name])))
@@ -565,14 +568,16 @@ def parse_function(function: Any, session: ParseSession) -> Graph:
     cells = dict(zip(plain.__code__.co_freevars, plain.__closure__ or ()))
     f = Function(graph.name, own, None, None, plain.__globals__, cells, {}, node.lineno)
     graph.signature = _outer_signature(plain, node, source)
+    if method_of is not None:
+        first, *rest = graph.signature.positional_only + graph.signature.positional
+        graph.flags["self"] = (first, method_of)
+        graph.signature = replace(graph.signature, positional_only=(), positional=tuple(rest))
     try:
         with deep_recursion():
             parser.fill(graph, node, f)
     except BaseException:
         del session.graphs[key]
         raise
-    if method_of is not None:
-        _bind_self(graph, method_of, source, node)
     return graph
 
 
@@ -596,13 +601,6 @@ def _outer_signature(function: Any, node: ast.FunctionDef | ast.Lambda, source: 
     defaults = tuple((name, Constant(value)) for name, value in pairs if is_constant(value))
     return Signature(tuple(a.arg for a in args.posonlyargs), tuple(a.arg for a in args.args), args.vararg.arg if args.vararg else None,
                      tuple(a.arg for a in args.kwonlyargs), None, defaults)
-
-
-def _bind_self(graph: Graph, instance: Any, source: SourceText, node: ast.AST) -> None:
-    """A bound method: its first parameter is the instance, a constant."""
-    if not is_constant(instance):
-        raise source.fault("M305", node, type=f"self, a value of class {type(instance).__name__},", hint="objects with methods are not built yet")
-    raise source.fault("M305", node, type="a method", hint="objects with methods are not built yet")
 
 
 class ProgramParser(Parser):

@@ -33,6 +33,14 @@ class ParseSession:
         self._reads: list[tuple[dict[str, Any], str, Any]] = []
         self._cells: list[tuple[types.CellType, Any]] = []
         self._codes: list[tuple[Any, Any, Any]] = []
+        self._attributes: list[tuple[Any, str, Any]] = []
+
+    def read_attribute(self, owner: Any, name: str) -> Any:
+        """An attribute of an object outside the program, remembered; MISSING when there is none."""
+        value = getattr(owner, name, MISSING)
+        if not isinstance(owner, types.ModuleType) and not inspect.ismethod(value):
+            self._attributes.append((owner, name, value))
+        return value
 
     def read_global(self, namespace: dict[str, Any], name: str) -> Any:
         """The value of a global or builtin name, remembered; MISSING when there is none."""
@@ -63,7 +71,18 @@ class ParseSession:
             except ValueError:
                 if value is not MISSING:
                     return True
+        if any(getattr(owner, name, MISSING) is not value for owner, name, value in self._attributes):
+            return True
         return any(f.__code__ is not code or f.__defaults__ is not defaults for f, code, defaults in self._codes)
+
+
+class Instance:
+    """`self` of a bound method, while its body is translated: only its attributes can be read."""
+
+    __slots__ = ("object",)
+
+    def __init__(self, object_: Any) -> None:
+        self.object = object_
 
 
 def unwrap(value: Any) -> Any:
