@@ -7,8 +7,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from myia_notebook.errors import (MyiaAttributeError, MyiaError, MyiaIndexError, MyiaNameError, MyiaRecursionError, MyiaShapeError,
-                                  MyiaSyntaxError, MyiaTypeError, MyiaValueError, MyiaZeroDivisionError)
+from myia_notebook.errors import (
+    MyiaAttributeError,
+    MyiaError,
+    MyiaIndexError,
+    MyiaNameError,
+    MyiaRecursionError,
+    MyiaShapeError,
+    MyiaSyntaxError,
+    MyiaTypeError,
+    MyiaValueError,
+    MyiaZeroDivisionError,
+)
 
 if TYPE_CHECKING:
     from myia_notebook.api import grad, myia, value_and_grad

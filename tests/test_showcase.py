@@ -240,11 +240,8 @@ def deep(x, n):
 """
         space = define(source, backend)
         for name in ("loop", "deep"):
-            try:
-                assert math.isclose(space[name](2.0, steps), 2.0, rel_tol=1e-9)
-                assert math.isclose(myia.grad(space[name], backend=backend)(2.0, steps), 1.0, rel_tol=1e-9)
-            except (myia.MyiaRecursionError, MemoryError) as problem:
-                assert "M70" in str(problem)
+            assert math.isclose(space[name](2.0, steps), 2.0, rel_tol=1e-9)
+            assert math.isclose(myia.grad(space[name], backend=backend)(2.0, steps), 1.0, rel_tol=1e-9)
 
 
 def test_cube_becomes_the_hand_written_derivative() -> None:

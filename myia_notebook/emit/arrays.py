@@ -5,7 +5,6 @@ not stored: it stays a `Lazy` expression that its user computes element by eleme
 """
 from __future__ import annotations
 
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -386,14 +386,14 @@ class Machine:
         if value is UNDEFINED:
             return [ir.Constant(WORD[k], 0.0 if k in "fs" else 0) for k in words(t)]
         match t:
-            case Scalar(dtype):
+            case Scalar():
                 kind = words(t)[0]
                 return [ir.Constant(WORD[kind], float(value) if kind in "fs" else int(value))]
             case Tuple(items):
                 return [w for v, item in zip(value, items) for w in self.constant(v, item)]
             case Array():
                 return [self.arrays.constant(value)]
-            case Function(cls):
+            case Function():
                 return [self._cell(self.tags[value.id], [])]
             case _:
                 return []

@@ -18,7 +18,7 @@ from myia_notebook.infer.expansion import Expansion, expand_operation, expand_pr
 from myia_notebook.infer.join import CannotJoin, FunctionSet, Label, is_trackable, join, join_abstract
 from myia_notebook.infer.recursion import invariant_parameters
 from myia_notebook.ir.graph import UNDEFINED, Apply, Constant, Graph, Node, schedule
-from myia_notebook.ir.types import NEVER, NONE, FLOAT_DTYPES, Scalar, Static, Tuple, Type, is_trivial, sensitivity
+from myia_notebook.ir.types import FLOAT_DTYPES, NEVER, NONE, Scalar, Static, Tuple, Type, is_trivial, sensitivity
 from myia_notebook.ops.operation import Operation
 from myia_notebook.ops.primitive import UNKNOWN, Abstract, Primitive
 from myia_notebook.ops.table import PRIMITIVES, operation_for
@@ -301,7 +301,7 @@ class Engine:
             try:
                 fact = yield from self._node(context, node, facts)
             except MyiaError as problem:
-                raise with_span(problem, node.provenance.span)
+                raise with_span(problem, node.provenance.span) from None
             facts[node.id] = fact
         return self.fact(context.graph.output, facts)
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from myia_notebook.errors import error
 from myia_notebook.infer.calls import arranged
-from myia_notebook.infer.engine import (BRANCH, CALL_STAR, CALL_WITH, GRADIENT_CALL, MAKE_TUPLE, PARTIAL, REBOUND, SWITCH, Context, Engine, Expansion,
-                                        _join_all)
+from myia_notebook.infer.engine import BRANCH, CALL_STAR, CALL_WITH, GRADIENT_CALL, MAKE_TUPLE, PARTIAL, REBOUND, SWITCH, Context, Engine, Expansion, _join_all
 from myia_notebook.infer.join import CannotJoin, FunctionSet, Label, is_trackable, join
 from myia_notebook.ir.graph import UNDEFINED, Apply, Constant, Graph, Node, is_call_of, schedule
 from myia_notebook.ir.types import NEVER, Function, FunctionClass, Static, Tuple, Type

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from myia_notebook.ir.graph import UNDEFINED, ZERO, Apply, Constant, Graph, Node, reachable, schedule
-from myia_notebook.ir.types import Environment, Function, Static, Tuple, Type
+from myia_notebook.ir.graph import UNDEFINED, ZERO, Constant, Graph, Node, reachable, schedule
+from myia_notebook.ir.types import Environment, Function, Tuple, Type
 from myia_notebook.ops.primitive import Primitive
 
 

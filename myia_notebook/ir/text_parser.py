@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from myia_notebook.ir.graph import UNDEFINED, ZERO, Apply, Constant, Graph, Node
-from myia_notebook.ir.types import (BOOL, FLOAT, INT, NEVER, NONE, RANGE, Array, Environment, Function, FunctionClass, Scalar, Static,
-                                    Tuple, Type)
+from myia_notebook.ir.types import BOOL, FLOAT, INT, NEVER, NONE, RANGE, Array, Environment, Function, FunctionClass, Scalar, Static, Tuple, Type
 from myia_notebook.ops.environment import Label
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.table import PRIMITIVES

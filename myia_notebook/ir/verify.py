@@ -6,7 +6,7 @@ it is linear, and it runs between the stages in tests and with `--check`.
 from __future__ import annotations
 
 from myia_notebook.errors import MyiaError
-from myia_notebook.ir.graph import UNDEFINED, ZERO, Apply, Constant, Graph, Node, callee_of, graph_constant, primitive_of, reachable, schedule, is_symbolic
+from myia_notebook.ir.graph import UNDEFINED, Apply, Constant, Graph, Node, callee_of, graph_constant, is_symbolic, primitive_of, reachable, schedule
 from myia_notebook.ir.text import Printer, node_names
 from myia_notebook.ir.types import Function, Tuple, Type
 from myia_notebook.ops.expression import Builder

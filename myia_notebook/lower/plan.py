@@ -16,8 +16,23 @@ from dataclasses import dataclass, field
 from myia_notebook.errors import error
 from myia_notebook.ir.clone import clone
 from myia_notebook.ir.graph import Apply, Constant, Graph, graph_constant, is_call_of, primitive_of, reachable, schedule
-from myia_notebook.ir.types import (BOOL, NEVER, Array, Environment, Function, FunctionClass, NoneType, Range, Scalar, Slice, Static, Tuple, Type, is_float,
-                                    sensitivity)
+from myia_notebook.ir.types import (
+    BOOL,
+    NEVER,
+    Array,
+    Environment,
+    Function,
+    FunctionClass,
+    NoneType,
+    Range,
+    Scalar,
+    Slice,
+    Static,
+    Tuple,
+    Type,
+    is_float,
+    sensitivity,
+)
 from myia_notebook.ops.environment import Label
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.primitive import Unsupported

@@ -10,8 +10,7 @@ from myia_notebook.errors import error
 from myia_notebook.ir.types import INT, INT_DTYPES, Array, NoneType, Scalar, Static, Tuple
 from myia_notebook.ops.expression import Builder, Expr, apply
 from myia_notebook.ops.operation import Operation
-from myia_notebook.ops.operators import (Keywords, SliceValue, apply_index, convert, known, make, require_static, static_value,
-                                         tuple_items)
+from myia_notebook.ops.operators import Keywords, SliceValue, apply_index, convert, known, make, require_static, static_value, tuple_items
 
 
 def _make_slice(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:

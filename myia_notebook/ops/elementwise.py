@@ -12,7 +12,7 @@ import numpy as np
 
 from myia_notebook.errors import error
 from myia_notebook.ir.types import BOOL, FLOAT, Scalar, Type
-from myia_notebook.ops.primitive import (Abstract, Checked, Elementwise, FromBackpropagator, NotDifferentiable, Primitive, Sample)
+from myia_notebook.ops.primitive import Abstract, Checked, Elementwise, FromBackpropagator, NotDifferentiable, Primitive, Sample
 from myia_notebook.ops.promotion import as_float, broadcast, promote, require_numbers, scalar_of, shape_of, with_shape
 
 Infer = Callable[[list[Abstract]], Type]

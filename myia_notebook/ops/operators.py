@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from myia_notebook.errors import error
-from myia_notebook.ir.types import (BOOL, FLOAT, INT, NONE, Array, Function, NoneType, Scalar, Static, Tuple, Type)
+from myia_notebook.ir.types import BOOL, FLOAT, INT, NONE, Array, Function, NoneType, Scalar, Static, Tuple, Type
 from myia_notebook.ops.expression import Builder, Expr, apply
 from myia_notebook.ops.operation import Operation
 from myia_notebook.ops.primitive import UNKNOWN

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from myia_notebook.ir.types import INT_DTYPES, Array, Scalar
-from myia_notebook.ops.elementwise import (POSITIVE_1, POSITIVE_2, UNIT_1, arithmetic, checked, function_of_one, function_of_two,
-                                           number, on_values)
+from myia_notebook.ops.elementwise import POSITIVE_1, POSITIVE_2, UNIT_1, arithmetic, checked, function_of_one, function_of_two, number, on_values
 from myia_notebook.ops.expression import Expr, apply
-from myia_notebook.ops.primitive import (Elementwise, FromBackpropagator, NotDifferentiable, Primitive, Sample)
+from myia_notebook.ops.primitive import Elementwise, FromBackpropagator, NotDifferentiable, Primitive, Sample
 from myia_notebook.ops.promotion import as_float
 
 STEP = NotDifferentiable("a step function: its derivative is zero almost everywhere")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from myia_notebook.ir.graph import UNDEFINED, ZERO, Apply, Constant, Graph, Node, callee_of, graph_constant, primitive_of, reachable, schedule, is_symbolic
+from myia_notebook.ir.graph import UNDEFINED, ZERO, Apply, Constant, Graph, Node, callee_of, graph_constant, is_symbolic, primitive_of, reachable, schedule
 from myia_notebook.ir.types import BOOL, INT, UNIT, Environment, Function, FunctionClass, Tuple, Type, sensitivity
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.table import PRIMITIVES

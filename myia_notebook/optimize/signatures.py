@@ -10,7 +10,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from myia_notebook.ir.clone import labels_of
-from myia_notebook.ir.graph import UNDEFINED, ZERO, Apply, Constant, Graph, Node, Parameter, callee_of, graph_constant, is_call_of, reachable, schedule, is_symbolic
+from myia_notebook.ir.graph import (
+    UNDEFINED,
+    Apply,
+    Constant,
+    Graph,
+    Node,
+    Parameter,
+    callee_of,
+    graph_constant,
+    is_call_of,
+    is_symbolic,
+    reachable,
+    schedule,
+)
 from myia_notebook.ir.types import Function, Tuple, Type
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.table import PRIMITIVES

@@ -109,8 +109,8 @@ def test_notebook_7(notebook7: Server, page: Any) -> None:
 
 def test_standalone_page_offline(page: Any, tmp_path: Path) -> None:
     """The exported page shows the whole step-through with no kernel and no network; program text stays text."""
-    from myia_notebook.cell import run_cell
     import myia_notebook
+    from myia_notebook.cell import run_cell
     result = run_cell(CELL.split("\n", 1)[1], {"grad": myia_notebook.grad})
     path = result.compilation.save_html(tmp_path / "page.html")
     page.goto(f"file://{path}")
@@ -119,8 +119,8 @@ def test_standalone_page_offline(page: Any, tmp_path: Path) -> None:
 
 
 def test_hostile_text_stays_text(page: Any, tmp_path: Path) -> None:
-    from myia_notebook.cell import run_cell
     import myia_notebook
+    from myia_notebook.cell import run_cell
     source = 'def f(x):\n    """</script><script>window.broken = 1</script><img src=x onerror="window.broken=1">"""\n    return x * x\n\ngrad(f)(2.0)\n'
     result = run_cell(source, {"grad": myia_notebook.grad})
     path = result.compilation.save_html(tmp_path / "hostile.html", )

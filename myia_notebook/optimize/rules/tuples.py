@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from myia_notebook.ir.graph import UNDEFINED, ZERO, Apply, Constant, Graph, Node, callee_of, graph_constant, is_call_of, is_symbolic
+from myia_notebook.ir.graph import ZERO, Apply, Constant, Graph, Node, callee_of, graph_constant, is_call_of, is_symbolic
 from myia_notebook.ir.types import Tuple, is_float
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.table import PRIMITIVES
