@@ -16,7 +16,7 @@ from typing import Any
 from llvmlite import ir
 
 from myia_notebook.emit.arrays import ArrayCode
-from myia_notebook.emit.scalar import F32, F64, I1, I32, I64, ScalarOps
+from myia_notebook.emit.scalar import F32, F64, FLOATS, I1, I32, I64, ScalarOps
 from myia_notebook.errors import error
 from myia_notebook.ir.graph import UNDEFINED, ZERO, Apply, Constant, Graph, Node, callee_of, graph_constant, primitive_of, schedule
 from myia_notebook.ir.types import Array, Environment, Function, Scalar, Static, Tuple, Type
@@ -550,15 +550,41 @@ class Machine:
             pairs.append((own[0], xt.dtype))  # type: ignore[union-attr]
         common = promote([xt for xt in types if isinstance(xt, Scalar)]).dtype
         assert isinstance(t, Scalar)
+        span = node.provenance.span
+        pairs = [self.narrowed(v, d, t.dtype, operation, span) for v, d in pairs]
         if isinstance(primitive.emit, Checked):
-            self._check(primitive.emit, pairs, t.dtype, node.provenance.span)
+            self._check(primitive.emit, pairs, t.dtype, span)
+        else:
+            self.check_exponent(operation, t.dtype, pairs, span)
         result = self.ops.apply(self.b, operation, t.dtype, pairs, common)
-        if isinstance(primitive.emit, Checked) and primitive.emit.check == "finite_result":
-            x = self.ops.convert(self.b, *pairs[0], t.dtype)
-            finite = self.ops._classify(self.b, "isfinite", result, t.dtype)
-            self.check(self.b.or_(finite, self.b.not_(self.ops._classify(self.b, "isfinite", x, t.dtype))), primitive.emit.code, primitive.emit.message,
-                       node.provenance.span)
+        if isinstance(primitive.emit, Checked) and t.dtype in FLOATS:
+            if primitive.emit.check == "finite_result":
+                self._check_finite(result, pairs, t.dtype, primitive.emit.code, primitive.emit.message, span)
+            elif primitive.emit.check == "power":
+                self._check_finite(result, pairs, t.dtype, "M708", "math range error", span)
         return result
+
+    def narrowed(self, value: Any, dtype: str, result: str, operation: str, span: Span | None) -> tuple[Any, str]:
+        """A Python int that meets an int32 becomes one: fails when it does not fit."""
+        if dtype != "int64" or result != "int32" or operation == "cast":
+            return value, dtype
+        narrow = self.b.trunc(value, I32)
+        self.check(self.b.icmp_signed("==", self.b.sext(narrow, I64), value), "M708", "a Python int is too large for int32", span)
+        return narrow, "int32"
+
+    def check_exponent(self, operation: str, dtype: str, pairs: list[tuple[Any, str]], span: Span | None) -> None:
+        """An int to a negative int power is no int: NumPy refuses it too."""
+        if operation == "power" and dtype in ("int32", "int64"):
+            y = self.ops.convert(self.b, *pairs[1], dtype)
+            self.check(self.b.icmp_signed(">=", y, ir.Constant(y.type, 0)), "M702", "integers to negative integer powers are not allowed", span)
+
+    def _check_finite(self, result: Any, pairs: list[tuple[Any, str]], dtype: str, code: str, message: str, span: Span | None) -> None:
+        """Python's OverflowError: an infinite result of finite operands."""
+        b = self.b
+        good = b.not_(self.ops._classify(b, "isinf", result, dtype))
+        for pair in pairs:
+            good = b.or_(good, b.not_(self.ops._classify(b, "isfinite", self.ops.convert(b, *pair, dtype), dtype)))
+        self.check(good, code, message, span)
 
     def _check(self, emit: Checked, pairs: list[tuple[Any, str]], dtype: str, span: Span | None) -> None:
         """Python's exceptions on Python numbers."""
@@ -591,8 +617,11 @@ class Machine:
             return
         zero = ir.Constant(x.type, 0.0)
         whole = b.fcmp_unordered("==", y, self.ops._call(b, "llvm.floor", y.type, [y]))
-        self.check(b.or_(b.fcmp_unordered(">=", x, zero), whole), "M702", "a negative number to a fractional power is complex", span)
-        self.check(b.or_(b.fcmp_unordered("!=", x, zero), b.fcmp_unordered(">=", y, zero)), "M701", "0.0 cannot be raised to a negative power", span)
+        endless = b.fcmp_ordered("==", x, ir.Constant(x.type, float("-inf")))
+        self.check(b.or_(b.or_(b.fcmp_unordered(">=", x, zero), whole), endless), "M702", "a negative number to a fractional power is complex", span)
+        infinite = b.fcmp_ordered("==", y, ir.Constant(y.type, float("-inf")))
+        whole_or_far = b.or_(b.fcmp_unordered(">=", y, zero), infinite)
+        self.check(b.or_(b.fcmp_unordered("!=", x, zero), whole_or_far), "M701", "0.0 cannot be raised to a negative power", span)
 
     def _branch(self, node: Apply, t: Type) -> list[Any] | None:
         """A branch inside a graph: arms used once are placed here and join; others are called."""

@@ -6,6 +6,8 @@ from typing import Any
 
 from llvmlite import ir
 
+from myia_notebook.errors import error
+
 F64, F32, I64, I32, I1 = ir.DoubleType(), ir.FloatType(), ir.IntType(64), ir.IntType(32), ir.IntType(1)
 LLVM_TYPES: dict[str, Any] = {"float64": F64, "float32": F32, "int64": I64, "int32": I32, "bool": I1}
 FLOATS = ("float64", "float32")
@@ -49,10 +51,17 @@ class ScalarOps:
         if source in FLOATS:
             if target in FLOATS:
                 return b.fpext(v, to) if target == "float64" else b.fptrunc(v, to)
-            return b.fptosi(v, to)
+            return self._truncated(b, v, to)
         if target in FLOATS:
             return b.sitofp(v, to)
         return b.sext(v, to) if target == "int64" else b.trunc(v, to)
+
+    def _truncated(self, b: ir.IRBuilder, v: Value, to: Any) -> Value:
+        """A float as an integer, toward zero; outside the range (where LLVM's own instruction is undefined) the smallest, as NumPy on x86."""
+        bound = 2.0 ** (to.width - 1)
+        fits = b.and_(b.fcmp_ordered(">=", v, ir.Constant(v.type, -bound)), b.fcmp_ordered("<", v, ir.Constant(v.type, bound)))
+        safe = b.select(fits, v, ir.Constant(v.type, 0.0))
+        return b.select(fits, b.fptosi(safe, to), ir.Constant(to, -(1 << (to.width - 1))))
 
     # -- operations
 
@@ -66,8 +75,9 @@ class ScalarOps:
         if operation in ("logical_and", "logical_or", "logical_not"):
             return self._logic(b, operation, [self.convert(b, v, t, "bool") for v, t in operands])
         if operation in _COMPARE:
-            x, y = (self.convert(b, v, t, common) for v, t in operands)
-            return self._compare(b, _COMPARE[operation], x, y, common)
+            wide = "int64" if common == "int32" and any(t == "int64" for _, t in operands) else common  # a weak int need not fit in an int32
+            x, y = (self.convert(b, v, t, wide) for v, t in operands)
+            return self._compare(b, _COMPARE[operation], x, y, wide)
         if operation in ("isnan", "isinf", "isfinite"):
             return self._classify(b, operation, self.convert(b, *operands[0], common if common in FLOATS else "float64"), common)
         values = [self.convert(b, v, t, dtype) for v, t in operands]
@@ -122,31 +132,41 @@ class ScalarOps:
         if operation == "sign":
             one, minus = ir.Constant(t, 1.0), ir.Constant(t, -1.0)
             signed = b.select(b.fcmp_ordered(">", v[0], zero), one, b.select(b.fcmp_ordered("<", v[0], zero), minus, v[0]))
-            return signed
-        if operation == "floor_divide":
-            remainder = self._float_mod(b, v)
-            return self._call(b, "llvm.rint", t, [b.fdiv(b.fsub(v[0], remainder), v[1])])
-        if operation == "mod":
-            return self._float_mod(b, v)
-        raise KeyError(operation)
+            return b.select(b.fcmp_ordered("==", v[0], zero), zero, signed)
+        if operation in ("floor_divide", "mod"):
+            return self._float_division(b, v)[operation == "mod"]
+        raise _no_form(operation, "floats")
 
-    def _float_mod(self, b: ir.IRBuilder, v: list[Value]) -> Value:
-        """Python's %: the sign of the divisor."""
-        t = v[0].type
-        zero = ir.Constant(t, 0.0)
+    def _float_division(self, b: ir.IRBuilder, v: list[Value]) -> tuple[Value, Value]:
+        """Python's // and % of floats: the remainder has the sign of the divisor, a zero too; by zero NumPy's x/0 and NaN."""
+        x, y = v
+        t = x.type
+        zero, one, half = (ir.Constant(t, c) for c in (0.0, 1.0, 0.5))
         r = self._call(b, "fmod", t, v)
-        wrong = b.and_(b.fcmp_unordered("!=", r, zero), b.xor(b.fcmp_ordered("<", r, zero), b.fcmp_ordered("<", v[1], zero)))
-        return b.select(wrong, b.fadd(r, v[1]), r)
+        plain = b.fdiv(x, y)
+        exact = b.fcmp_ordered("==", r, zero)
+        wrong = b.and_(b.not_(exact), b.xor(b.fcmp_ordered("<", r, zero), b.fcmp_ordered("<", y, zero)))
+        quotient = b.fdiv(b.fsub(x, r), y)
+        quotient = b.select(wrong, b.fsub(quotient, one), quotient)
+        down = self._call(b, "llvm.floor", t, [quotient])
+        down = b.select(b.fcmp_ordered(">", b.fsub(quotient, down), half), b.fadd(down, one), down)
+        down = b.select(b.fcmp_ordered("==", quotient, zero), self._call(b, "llvm.copysign", t, [zero, plain]), down)
+        floor = b.select(b.fcmp_ordered("==", y, zero), plain, down)
+        remainder = b.select(exact, self._call(b, "llvm.copysign", t, [zero, y]), b.select(wrong, b.fadd(r, y), r))
+        return floor, remainder
 
     def _integer(self, b: ir.IRBuilder, operation: str, v: list[Value]) -> Value:
         t = v[0].type
         zero = ir.Constant(t, 0)
         if t == I1:
-            return {"add": b.or_, "multiply": b.and_, "bitwise_and": b.and_, "bitwise_or": b.or_, "bitwise_xor": b.xor, "maximum": b.or_,
-                    "minimum": b.and_, "invert": b.not_}[operation](*v)
+            table: dict[str, Callable[..., Value]] = {"add": b.or_, "multiply": b.and_, "bitwise_and": b.and_, "bitwise_or": b.or_, "bitwise_xor": b.xor, "maximum": b.or_,
+                    "minimum": b.and_, "invert": b.not_}
+            if operation not in table:
+                raise _no_form(operation, "booleans")
+            return table[operation](*v)
         simple: dict[str, Callable[..., Value]] = {
             "add": b.add, "subtract": b.sub, "multiply": b.mul, "negative": b.neg, "bitwise_and": b.and_, "bitwise_or": b.or_, "bitwise_xor": b.xor,
-            "left_shift": b.shl, "right_shift": b.ashr, "invert": b.not_}
+            "invert": b.not_}
         if operation in simple:
             return simple[operation](*v)
         if operation == "absolute":
@@ -158,9 +178,19 @@ class ScalarOps:
             return b.select(b.icmp_signed(">" if operation == "maximum" else "<", v[0], v[1]), v[0], v[1])
         if operation in ("floor_divide", "mod"):
             return self._int_division(b, operation, v)
+        if operation in ("left_shift", "right_shift"):
+            return self._shift(b, operation, v)
         if operation == "power":
             return self._int_power(b, v)
-        raise KeyError(operation)
+        raise _no_form(operation, "integers")
+
+    def _shift(self, b: ir.IRBuilder, operation: str, v: list[Value]) -> Value:
+        """By the width or more (a negative number too) all bits go, as in NumPy; LLVM leaves that undefined."""
+        t = v[0].type
+        fits = b.icmp_unsigned("<", v[1], ir.Constant(t, t.width))
+        if operation == "left_shift":
+            return b.select(fits, b.shl(v[0], b.select(fits, v[1], ir.Constant(t, 0))), ir.Constant(t, 0))
+        return b.ashr(v[0], b.select(fits, v[1], ir.Constant(t, t.width - 1)))
 
     def _int_division(self, b: ir.IRBuilder, operation: str, v: list[Value]) -> Value:
         """Python's // and %; by zero NumPy's 0 (Python's own exception is checked before), and no trap on the smallest int by −1."""
@@ -202,3 +232,7 @@ class ScalarOps:
             c.position_at_end(done)
             c.ret(result)
         return b.call(f, v)
+
+
+def _no_form(operation: str, kind: str) -> Exception:
+    return error("M801", message=f"'{operation}' of {kind} has no native form", hint="use backend='vm'")

@@ -65,8 +65,20 @@ def _power_rule(x: Expr, y: Expr, out: Expr, d: Expr) -> tuple[Any, Any]:
     return base, exponent
 
 
+def _real_power(x: Any, y: Any) -> Any:
+    """Python's power without complex numbers, ints modulo 2^64 (so that a huge one takes no memory)."""
+    if isinstance(x, int) and isinstance(y, int):
+        if y < 0:
+            raise ValueError("an int to a negative int power")
+        return pow(int(x), int(y), 2**64)
+    result = x**y
+    if isinstance(result, complex):
+        raise ValueError("a negative number to a fractional power is complex")
+    return result
+
+
 power = function_of_two("power", np.power, _power_rule, "^", samples=POSITIVE_2 + (Sample((-2.0, 3), (0,)), Sample((np.array([0.0, -1.5]), 2), (0,))),
-                        python=operator.pow)
+                        python=_real_power)
 
 
 def _strong_multiply(d: Any, p: Any) -> Any:
@@ -180,7 +192,7 @@ def _python_mod(x: Any, y: Any) -> Any:
 
 def _python_power(x: Any, y: Any) -> Any:
     """Python's `**` on int and float; a negative base with a fractional exponent would be complex."""
-    if type(x) is float and type(y) is float and x < 0 and y != math.floor(y):
+    if type(y) is float and x < 0 and math.isfinite(x) and math.isfinite(y) and y != math.floor(y):
         raise ValueError("a negative number to a fractional power is complex")
     if isinstance(x, int) and isinstance(y, int):
         if y < 0:

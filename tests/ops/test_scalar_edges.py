@@ -1,0 +1,109 @@
+"""Scalar arithmetic at its edges, natively and on the VM, against Python itself: signed zeros, infinities, NaN, widths, overflow."""
+
+import itertools
+import math
+import operator
+
+import numpy as np
+import pytest
+
+from myia_notebook import myia
+
+FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 7.25, 1e300, -1e300, 5e-324, math.inf, -math.inf, math.nan]
+INTS = [0, 1, -1, 2, -3, 7, 10, 2**31 - 1, -(2**31), 2**62, 2**63 - 1, -(2**63)]
+BACKENDS = ["vm", "numba"]
+
+
+def outcome(f, *args):
+    """The value, or the built-in kind of the exception."""
+    try:
+        return f(*args)
+    except (ArithmeticError, ValueError) as e:
+        return next(kind for kind in (ZeroDivisionError, OverflowError, ArithmeticError, ValueError) if isinstance(e, kind))
+
+
+def same(a, b) -> bool:
+    if isinstance(a, type) or isinstance(b, type):
+        return a is b
+    if isinstance(a, float) and math.isnan(a):
+        return isinstance(b, float) and math.isnan(b)
+    return type(a) is type(b) and a == b and (not isinstance(a, float) or math.copysign(1.0, a) == math.copysign(1.0, b))
+
+
+def floor_divide(x, y):
+    return x // y
+
+
+def mod(x, y):
+    return x % y
+
+
+def divide(x, y):
+    return x / y
+
+
+def power(x, y):
+    return x**y
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("function", [floor_divide, mod, divide], ids=lambda f: f.__name__)
+def test_float_division_is_pythons(function, backend):
+    compiled = myia(function, backend=backend)
+    for x, y in itertools.product(FLOATS, FLOATS):
+        expected, actual = outcome(function, x, y), outcome(compiled, x, y)
+        assert same(expected, actual), (x, y, expected, actual)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_float_power_is_pythons(backend):
+    compiled = myia(power, backend=backend)
+    for x, y in itertools.product(FLOATS, FLOATS):
+        expected = outcome(power, x, y)
+        if x < 0 and math.isfinite(x) and math.isfinite(y) and y != math.floor(y):
+            expected = ValueError  # complex in Python, even where it overflows
+        assert same(expected, outcome(compiled, x, y)), (x, y)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("function", [floor_divide, mod], ids=lambda f: f.__name__)
+def test_int_division_is_pythons(function, backend):
+    compiled = myia(function, backend=backend)
+    for x, y in itertools.product(INTS, INTS):
+        expected = outcome(function, x, y)
+        if expected == 2**63:
+            expected = -(2**63)  # 64-bit ints wrap
+        assert same(expected, outcome(compiled, x, y)), (x, y)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("operation", [operator.add, operator.sub, operator.mul], ids=lambda f: f.__name__)
+def test_ints_wrap_at_64_bits(operation, backend):
+    compiled = myia({"add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y}[operation.__name__], backend=backend)
+    for x, y in itertools.product(INTS, INTS):
+        expected = (operation(x, y) + 2**63) % 2**64 - 2**63
+        assert same(expected, outcome(compiled, x, y)), (x, y)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_shifts_by_the_width_or_more(backend):
+    left, right = myia(lambda x, n: x << n, backend=backend), myia(lambda x, n: x >> n, backend=backend)
+    for x in (1, -1, 5, -(2**40)):
+        for n in (0, 1, 31, 62, 63, 64, 65, 200):
+            assert left(x, n) == ((x << n) + 2**63) % 2**64 - 2**63, (x, n)
+            assert right(x, n) == x >> n, (x, n)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_int_to_a_negative_int_power_is_refused(backend):
+    with pytest.raises(ValueError):
+        myia(power, backend=backend)(2, -1)
+    assert myia(power, backend=backend)(3, 0) == 1
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_int_too_large_for_int32_is_refused(backend):
+    f = myia(lambda x: x + 3_000_000_000, backend=backend)
+    with pytest.raises(OverflowError):
+        f(np.int32(1))
+    assert myia(lambda x: x < 3_000_000_000, backend=backend)(np.int32(1)) is True
