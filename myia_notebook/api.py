@@ -17,9 +17,11 @@ import numpy as np
 
 from myia_notebook.boundary import ClosureValue, returned_value
 from myia_notebook.errors import MyiaError, error
+from myia_notebook.infer import structures
+from myia_notebook.infer.structures import has_parts, parts_of, structure_of
 from myia_notebook.infer.values import type_of_value
 from myia_notebook.ir.graph import Constant, Graph, Node
-from myia_notebook.ir.types import Type
+from myia_notebook.ir.types import LIST, Function, List, Record, Static, Type, parts
 from myia_notebook.ops.primitive import Abstract
 from myia_notebook.pipeline import BACKENDS, Unit, compile_unit
 
@@ -44,6 +46,7 @@ class Specialization:
     session: Any
     run: Callable[..., Any]
     convert: Callable[[Any], Any] | None
+    takes: list[Type]
 
 
 def plain_function(f: Any) -> Any:
@@ -61,7 +64,17 @@ def is_function(value: Any) -> bool:
 
 
 def _contains_function(value: Any) -> bool:
-    return is_function(value) or (type(value) is tuple and any(map(_contains_function, value)))
+    """Whether a value is or holds a function. Looks into what has parts, but not for ever: data that deep holds none."""
+    stack = [value]
+    for _ in range(4096):
+        if not stack:
+            return False
+        item = stack.pop()
+        if is_function(item):
+            return True
+        if has_parts(item):
+            stack.extend(parts_of(item))
+    return False
 
 
 class Caller:
@@ -86,7 +99,7 @@ class Caller:
         values = self._bind(args, kwargs)
         specialization = self._specialize(values)
         inputs = [v for v in values if not _contains_function(v)]
-        result = specialization.run(*map(_runtime, inputs))
+        result = specialization.run(*map(runtime, inputs, specialization.takes))
         return result if specialization.convert is None else specialization.convert(result)
 
     @functools.cached_property
@@ -125,9 +138,13 @@ class Caller:
 
     def _compile(self, values: list[Any]) -> Specialization:
         unit, session = make_unit(self._function, values, self._derivative, self._backend)
-        compile_unit(unit)
-        assert unit.run is not None
-        return Specialization(unit, session, unit.run, _converter(unit.result_type))
+        return _compiled(unit, session)
+
+
+def _compiled(unit: Unit, session: Any) -> Specialization:
+    compile_unit(unit)
+    assert unit.run is not None and unit.optimized is not None
+    return Specialization(unit, session, unit.run, _converter(unit.result_type), [p.type for p in unit.optimized.parameters])  # type: ignore[misc]
 
 
 class MyiaFunction(Caller):
@@ -194,9 +211,7 @@ class _NestedGradient(Gradient):
 
     def _compile(self, values: list[Any]) -> Specialization:
         unit, session = make_unit(self._function, values, self._derivative, self._backend, self._chain())
-        compile_unit(unit)
-        assert unit.run is not None
-        return Specialization(unit, session, unit.run, _converter(unit.result_type))
+        return _compiled(unit, session)
 
     def _chain(self) -> tuple[Derivative, ...]:
         inner = self._inner._chain() if isinstance(self._inner, _NestedGradient) else ()
@@ -215,14 +230,14 @@ def make_unit(function: Any, values: list[Any], derivative: Derivative, backend:
     steps = [d for d in (*inner, derivative) if d.kind is not None]
     arguments: list[Abstract] = [Abstract(_argument_type(v, i)) for i, v in enumerate(values) if not _contains_function(v)]
     if not steps and len(arguments) == len(values) and not target.captured:
-        return Unit(target, arguments, backend or DEFAULT_BACKEND, may_interpret=backend is None), session
+        return Unit(target, arguments, backend or DEFAULT_BACKEND, may_interpret=backend is None, session=session), session
     program = Graph(target.name, "program", target.provenance)
     operands = [_input(program, session, value, name) for value, name in zip(values, _names(target, len(values)))]
     head: Any = target
     for step in steps:
         head = _derive(program, head, step)
     program.output = program.apply(head, *operands, provenance=target.provenance)
-    return Unit(program, arguments, backend or DEFAULT_BACKEND, may_interpret=backend is None), session
+    return Unit(program, arguments, backend or DEFAULT_BACKEND, may_interpret=backend is None, session=session), session
 
 
 def _names(target: Graph, count: int) -> list[str]:
@@ -232,12 +247,18 @@ def _names(target: Graph, count: int) -> list[str]:
 
 def _input(program: Graph, session: Any, value: Any, name: str) -> Node | Graph:
     """A program input: a parameter, or the constant graph of a function argument."""
-    from myia_notebook.ops.table import make_tuple
+    from myia_notebook.ops.table import NAMED, make_tuple
     from myia_notebook.parse.parser import parse_function
     if is_function(value):
         return Constant(parse_function(plain_function(value), session))
     if _contains_function(value):
-        return program.apply(make_tuple, *(_input(program, session, item, "") for item in value))
+        items = [_input(program, session, item, "") for item in parts_of(value)]
+        structure = structure_of(value)
+        if structure is None:
+            return program.apply(make_tuple, *items)
+        if structure == LIST:
+            return program.apply(Constant(NAMED["make_list"]), *items)
+        return program.apply(Constant(NAMED["make_record"]), Constant(structure, Static(structure)), *items)
     return program.add_parameter(name)
 
 
@@ -250,7 +271,7 @@ def _key(value: Any) -> Any:
     if type(value) in _NUMBERS:
         return type(value)
     if _contains_function(value):
-        return tuple(map(_key, value)) if type(value) is tuple else plain_function(value)
+        return (structure_of(value), *map(_key, parts_of(value))) if has_parts(value) else plain_function(value)
     return type_of_value(value)
 
 
@@ -262,20 +283,21 @@ def _argument_type(value: Any, position: int) -> Type:
         raise
 
 
-def _runtime(value: Any) -> Any:
-    """A value as the backends take it: 0-d arrays become scalars, byte-swapped arrays native."""
+def runtime(value: Any, t: Type) -> Any:
+    """A value as the backends take it: 0-d arrays become scalars, byte-swapped arrays native, records tuples."""
     if isinstance(value, np.ndarray):
         if value.ndim == 0:
             return value[()]
         return value if value.dtype.isnative else value.astype(value.dtype.newbyteorder("="))
-    if type(value) is tuple:
-        return tuple(map(_runtime, value))
-    return value
+    return structures.runtime(value, t) if has_parts(value) or isinstance(t, Function) else value
+
+
+def _needs_conversion(t: Type) -> bool:
+    return isinstance(t, (Function, Record, List)) or any(map(_needs_conversion, parts(t)))
 
 
 def _converter(result: Type | None) -> Callable[[Any], Any] | None:
     """How a run-time result becomes the user's value; None when it already is."""
-    from myia_notebook.gradient.classes import contains_function
-    if result is None or not contains_function(result):
+    if result is None or not _needs_conversion(result):
         return None
     return functools.partial(returned_value, type=result)

@@ -9,7 +9,8 @@ import inspect
 from typing import Any
 
 from myia_notebook.ir.graph import Constant, Graph
-from myia_notebook.ir.types import Function, Tuple, Type
+from myia_notebook.infer.structures import rebuild
+from myia_notebook.ir.types import LIST, Function, List, Record, Tuple, Type
 
 
 class ClosureValue:
@@ -56,14 +57,34 @@ def _signature(source: Graph) -> inspect.Signature:
 
 
 def returned_value(value: Any, type: Type) -> Any:
-    """A run-time result as the user's value: closures become compiled functions."""
-    match type:
-        case Function():
-            return _function(value)
-        case Tuple(items):
-            return tuple(returned_value(v, t) for v, t in zip(value, items))
-        case _:
-            return value
+    """A run-time result as the user's value: records, lists and values of unions as what they were, closures as compiled functions.
+    Walks with its own stack: a result may be very deep."""
+    results: list[Any] = []
+    work: list[tuple[str, Any, Any]] = [("value", value, type)]
+    while work:
+        action, x, t = work.pop()
+        if action == "made":
+            structure, count = t
+            items = results[len(results) - count:] if count else []
+            del results[len(results) - count:]
+            results.append(items[0] if structure == "value" else None if structure == "none" else rebuild(structure, items))
+            continue
+        match t:
+            case Tuple(items):
+                work.append(("made", None, (t.structure if isinstance(t, Record) else None, len(items))))
+                work.extend(("value", v, item) for v, item in reversed(list(zip(x, items))))
+            case List(item):
+                work.append(("made", None, (LIST, len(x))))
+                work.extend(("value", v, item) for v in reversed(x))
+            case Function() if "box" in x.graph.flags:
+                fields = x.graph.flags["fields"]
+                work.append(("made", None, (x.graph.flags["box"], len(fields))))
+                work.extend(("value", v, item) for v, item in reversed(list(zip(x.captured, fields))))
+            case Function():
+                results.append(_function(x))
+            case _:
+                results.append(x)
+    return results[0]
 
 
 def _function(value: Any) -> Any:

@@ -109,7 +109,7 @@ def _run_program(expression: ast.expr, text: str, namespace: dict[str, Any], fil
     from myia_notebook.parse.parser import ParseSession, parse_expression
     session = ParseSession()
     program, values = parse_expression(expression, namespace, session, filename, text)
-    compilation = explain_program(program, values, text, backend=options.backend, check=options.check, observe=options.observe)
+    compilation = explain_program(program, values, text, backend=options.backend, check=options.check, observe=options.observe, session=session)
     return CellResult(compilation.value if compilation.problem is None else None, compilation, compilation.problem)
 
 

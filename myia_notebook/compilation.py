@@ -105,18 +105,19 @@ def error_view(problem: MyiaError) -> ErrorView:
 
 
 def explain_program(program: Graph, values: list[Any], source: str, backend: str | None = None, check: bool = False,
-                    observe: bool = True) -> Compilation:
+                    observe: bool = True, session: Any = None) -> Compilation:
     """Compiles and runs a parsed program on `values`; never raises MyiaError (see `Compilation.problem`)."""
-    from myia_notebook.api import DEFAULT_BACKEND, _converter, _runtime
+    from myia_notebook.api import DEFAULT_BACKEND, _converter, runtime
     from myia_notebook.infer.values import type_of_value
     from myia_notebook.ops.primitive import Abstract
     compilation = Compilation(source)
     try:
         arguments = [Abstract(type_of_value(value)) for value in values]
-        unit = Unit(program, arguments, backend or DEFAULT_BACKEND, observe, backend is None)
+        unit = Unit(program, arguments, backend or DEFAULT_BACKEND, observe, backend is None, session)
         observer = SnapshotObserver(compilation) if observe else Observer()
         compile_unit(unit, observer)
-        inputs = list(map(_runtime, values))
+        assert unit.optimized is not None
+        inputs = [runtime(v, p.type) for v, p in zip(values, unit.optimized.parameters)]  # type: ignore[arg-type]
         if check:
             check_unit(unit, inputs)
         start = time.perf_counter()
@@ -217,13 +218,13 @@ def explain(f: Any, *args: Any, backend: str | None = None, check: bool = False)
     source = "".join(linecache.getlines(code.co_filename)) if code is not None else ""
     values = caller._bind(args, {})
     try:
-        unit, _ = make_unit(caller._function, values, derivative, backend or caller._backend, inner)
+        unit, session = make_unit(caller._function, values, derivative, backend or caller._backend, inner)
     except MyiaError as problem:
         view = Snapshot("parsed", str(problem), source, error=error_view(problem))
         return Compilation(source, {"parsed": view}, problem=problem)
     from myia_notebook.api import _contains_function
     inputs = [value for value in values if not _contains_function(value)]
-    return explain_program(unit.parsed, inputs, source, backend or caller._backend, check)
+    return explain_program(unit.parsed, inputs, source, backend or caller._backend, check, session=session)
 
 
 def parsed_compilation(text: str, functions: list[Any]) -> Compilation:

@@ -170,6 +170,7 @@ _KINDS = (
     ErrorKind("M401", "shape", MyiaShapeError, "{operation}: the shapes {first} and {second} do not fit", "{hint}"),
     ErrorKind("M402", "shape", MyiaShapeError, "{message}", "{hint}"),
     ErrorKind("M403", "index", MyiaIndexError, "index {index} is out of bounds for {axis} of size {size}"),
+    ErrorKind("M404", "key", MyiaKeyError, "there is no key {key!r}", "the keys are {keys}"),
     # calls
     ErrorKind("M501", "nargs", MyiaTypeError, "{signature} {problem}"),
     ErrorKind("M502", "recursion", MyiaRecursionError, "{name} never returns: no path ends the recursion"),

@@ -32,6 +32,7 @@ class Unit:
     backend: str = "numba"
     observed: bool = False
     may_interpret: bool = False
+    session: Any = None
     closed: Graph | None = None
     typed: Graph | None = None
     adjoint: Graph | None = None
@@ -65,8 +66,8 @@ def type_(unit: Unit) -> None:
     from myia_notebook.infer.close import close
     from myia_notebook.infer.engine import infer
     unit.closed = close(unit.parsed)
-    unit.typed = infer(unit.closed, unit.arguments, unit.inference_events if unit.observed else None)
-    unit.result_type = unit.typed.result
+    unit.typed = infer(unit.closed, unit.arguments, unit.inference_events if unit.observed else None, unit.session)
+    unit.result_type = unit.typed.flags["result"]
 
 
 def differentiate(unit: Unit) -> None:
@@ -95,7 +96,7 @@ def optimize_(unit: Unit) -> None:
 def lower_(unit: Unit) -> None:
     """Graphs to the plan of a machine. A program that returns functions runs on the interpreter, which holds closures as values."""
     from myia_notebook.gradient.classes import contains_function
-    if unit.result_type is not None and contains_function(unit.result_type):
+    if unit.result_type is not None and contains_function(unit.result_type, unions=False):
         unit.backend = "vm"
     if unit.backend == "vm":
         return

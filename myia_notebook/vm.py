@@ -6,6 +6,7 @@ stack: depth is bounded by memory only, tail calls reuse the frame. Errors carry
 """
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 
 from myia_notebook.errors import MyiaError, error, with_span
 from myia_notebook.ir.graph import ZERO, Apply, Constant, Graph, Node, schedule
-from myia_notebook.ir.types import Array, Environment, Scalar, Tuple, Type
+from myia_notebook.ir.types import Array, Environment, List, Scalar, Tuple, Type
 from myia_notebook.ops.primitive import Primitive, Structural
 from myia_notebook.ops.table import PRIMITIVES
 
@@ -38,6 +39,8 @@ def zero_value(t: Type) -> Any:
             return np.zeros(shape, dtype)
         case Tuple(items):
             return tuple(zero_value(item) for item in items)
+        case List():
+            return []
         case Environment():
             return ZERO
         case _:
@@ -77,7 +80,7 @@ def _compile(graph: Graph) -> _Code:
         head = node.inputs[0]
         function = head.value if isinstance(head, Constant) else None
         if isinstance(function, Primitive):
-            kind, what = _kind(function)
+            kind, what = _kind(function, node)
             operands = tuple(map(slot, node.inputs[1:]))
         else:
             kind, what = _CALL, None
@@ -87,10 +90,12 @@ def _compile(graph: Graph) -> _Code:
     return _Code(len(slots) + 1, constants, steps, slot(graph.output))
 
 
-def _kind(primitive: Primitive) -> tuple[int, Any]:
+def _kind(primitive: Primitive, node: Apply) -> tuple[int, Any]:
     special = {"branch": _BRANCH, "partial": _PARTIAL, "switch": _SWITCH}
     if primitive.name in special and primitive is PRIMITIVES[primitive.name]:
         return special[primitive.name], None
+    if "needs_type" in primitive.laws and callable(primitive.implementation):
+        return _PRIMITIVE, functools.partial(primitive.implementation, node.type)
     if isinstance(primitive.implementation, Structural):
         raise error("M800", message=f"the interpreter cannot run '{primitive.name}': {primitive.implementation.why}")
     return _PRIMITIVE, primitive.implementation

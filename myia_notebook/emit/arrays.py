@@ -176,6 +176,10 @@ class ArrayCode:
         values = scope.values[node.id]
         return values[0]
 
+    def sum_of(self, x: Any, y: Any, t: Array) -> Any:
+        """x + y of two arrays in memory."""
+        return self.store(Lazy("add", [(x, t), (y, t)], t, t.dtype))
+
     def store(self, lazy: Lazy) -> Any:
         """Computes an expression into fresh memory."""
         address = self.new(lazy.type)
@@ -434,6 +438,25 @@ class ArrayCode:
         address = self.new(result)
         self.loop(math.prod(result.shape), lambda i: self.write(self.read(source, i, result.dtype), address, i, result.dtype))
         self._add_into(address, result, node.inputs[2], self._static(node.inputs[3]), node.inputs[4:], node, scope)
+        return address
+
+    def _index_set(self, node: Apply, scope: Scope) -> Any:
+        result = Builder.type_of(node)
+        assert isinstance(result, Array)
+        source = self._address(node.inputs[1], scope)
+        address = self.new(result)
+        self.loop(math.prod(result.shape), lambda i: self.write(self.read(source, i, result.dtype), address, i, result.dtype))
+        v = node.inputs[2]
+        vt = Builder.type_of(v)
+        dtype = scalar_of(vt).dtype
+        described, walked = self._positions(result.shape, self._static(node.inputs[3]), node.inputs[4:], node, scope)
+        value = self._address(v, scope)
+
+        def put(indices: list[Any]) -> None:
+            x = self.read(value, self.offset(indices, walked), dtype) if isinstance(vt, Array) else value
+            self.write(self.m.ops.convert(self.b, x, dtype, result.dtype), address, self._place(described, indices, result.shape), result.dtype)
+
+        self.nest(walked, put)
         return address
 
     def _check_index(self, node: Apply, scope: Scope) -> Any:

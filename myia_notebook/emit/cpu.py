@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 
 from myia_notebook.errors import MyiaError, error
-from myia_notebook.ir.types import BOOL, FLOAT, INT, UNIT, Array, Function, NoneType, Scalar, Static, Tuple, Type
-from myia_notebook.lower.plan import Plan, array_words, words
+from myia_notebook.emit.memory import Writer, read
+from myia_notebook.gradient.classes import contains_function
+from myia_notebook.ir.types import BOOL, FLOAT, INT, UNIT, Array, Function, List, NoneType, Scalar, Static, Tuple, Type
+from myia_notebook.lower.plan import Plan, array_words, needs_arena, words
 from myia_notebook.ops.control import exception_of
 from myia_notebook.ops.expression import Builder
 
@@ -45,7 +47,7 @@ def compile_cpu(plan: Plan) -> NativeFunction:
     from myia_notebook.emit.llvm import Machine
     from myia_notebook.emit.runtime import helpers
     for t in (plan.root.result, *(p.type for p in plan.root.parameters)):
-        if _has_functions(t):
+        if t is not None and contains_function(t, unions=False):
             raise error("M801", message="functions cross the boundary only on the interpreter", hint="use backend='vm'")
     machine = Machine(plan)
     machine.build()
@@ -95,10 +97,6 @@ def _libm() -> Any:
     return ctypes.CDLL(ctypes.util.find_library("m") or "libm.so.6")
 
 
-def _has_functions(t: Type | None) -> bool:
-    return isinstance(t, Function) or (isinstance(t, Tuple) and any(map(_has_functions, t.items)))
-
-
 class NativeFunction:
     """A compiled program."""
 
@@ -111,6 +109,8 @@ class NativeFunction:
         self.result: Type = plan.root.result or UNIT
         self.argument_words = sum(len(words(t)) for t in self.parameters)
         self.result_words = len(words(self.result))
+        self._keeps_arena = needs_arena(self.result)
+        self._free = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(engine.get_function_address("myia_free_arena"))
         self._pack = [_packer(t) for t in self.parameters]
         self._unpack = _unpacker(self.result)
         self._arrays = array_words(self.result)
@@ -131,6 +131,8 @@ class NativeFunction:
             else:
                 packed[i].i = word  # type: ignore[assignment]
         results = (_Word * (self.result_words + 1))()
+        if self._keeps_arena:
+            return self._call_keeping(packed, results)
         outputs: dict[int, np.ndarray[Any, Any]] = {}
         for place, t in self._arrays:
             array = np.empty(t.shape, t.dtype)
@@ -142,6 +144,18 @@ class NativeFunction:
         value, _ = self._unpack(results, 0, outputs)
         return value
 
+    def _call_keeping(self, packed: Any, results: Any) -> Any:
+        """A result that lies in the machine's memory: read there, then freed."""
+        for place, t in self._arrays:
+            results[place].i = 0
+        status = self._program(ctypes.addressof(packed), ctypes.addressof(results))
+        if status:
+            self._raise(status)
+        try:
+            return read([results[i].i for i in range(self.result_words)], self.result)
+        finally:
+            self._free(results[self.result_words].i, 0)
+
     def _call_plain(self, arguments: tuple[Any, ...]) -> Any:
         """Python numbers in: one pack, no lists."""
         assert self._layout is not None
@@ -150,6 +164,8 @@ class NativeFunction:
         except struct.error:
             raise error("M708", message="an integer does not fit in 64 bits") from None
         results = (_Word * (self.result_words + 1))()
+        if self._keeps_arena:
+            return self._call_keeping((ctypes.c_char * len(packed)).from_buffer_copy(packed), results)
         status = self._program(packed, ctypes.addressof(results))
         if status:
             self._raise(status)
@@ -184,6 +200,8 @@ def _packer(t: Type) -> Callable[[Any, list[int | float], list[Any]], None]:
             return lambda v, out, alive: out.append(int(v))
         case Array():
             return _pack_array
+        case List() | Function():
+            return lambda v, out, alive: _pack_memory(v, t, out, alive)
         case Tuple(items):
             inner = [_packer(item) for item in items]
 
@@ -193,6 +211,12 @@ def _packer(t: Type) -> Callable[[Any, list[int | float], list[Any]], None]:
             return pack
         case _:
             return lambda v, out, alive: None
+
+
+def _pack_memory(value: Any, t: Type, out: list[int | float], alive: list[Any]) -> None:
+    writer = Writer()
+    out.extend(writer.words(value, t))
+    alive.append(writer)
 
 
 def _pack_array(value: Any, out: list[int | float], alive: list[Any]) -> None:

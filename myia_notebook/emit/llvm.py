@@ -16,11 +16,13 @@ from typing import Any
 from llvmlite import ir
 
 from myia_notebook.emit.arrays import ArrayCode
+from myia_notebook.emit.lists import ListCode
+from myia_notebook.emit.memory import Writer
 from myia_notebook.emit.scalar import F32, F64, FLOATS, I1, I32, I64, ScalarOps
 from myia_notebook.errors import error
 from myia_notebook.ir.graph import UNDEFINED, ZERO, Apply, Constant, Graph, Node, callee_of, graph_constant, primitive_of, schedule
-from myia_notebook.ir.types import Array, Environment, Function, Scalar, Static, Tuple, Type
-from myia_notebook.lower.plan import BRANCH, ENV_IS, ENV_IS_ZERO, Plan, array_words, words
+from myia_notebook.ir.types import Array, Environment, Function, List, Scalar, Static, Tuple, Type, parts
+from myia_notebook.lower.plan import BRANCH, ENV_IS, ENV_IS_ZERO, LIST_ADD, Plan, array_words, needs_arena, words
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.primitive import Checked, Elementwise, Kernel, Primitive, Reduction
 from myia_notebook.ops.table import PRIMITIVES
@@ -71,6 +73,8 @@ class Machine:
         self.entry_block = self.function.append_basic_block("entry")
         self.b = ir.IRBuilder(self.entry_block)
         self.arrays = ArrayCode(self)
+        self.lists = ListCode(self)
+        self.keeps_arena = needs_arena(plan.root.result)
         self.scopes: list[Scope] = []
         self.tags = self._tags()
         self.reachable = {g.id for g in plan.graphs}
@@ -165,7 +169,7 @@ class Machine:
         copy = self.ops.external("memcpy", byte, [byte, byte, I64])
         for i, (kind, slot) in enumerate(zip(kinds, self._slots(kinds))):
             value = self.b.load(slot)
-            if i in sizes:
+            if i in sizes and not self.keeps_arena:
                 target = self.load(address, i, "i")
                 self.b.call(copy, [self.b.inttoptr(target, byte), self.b.inttoptr(value, byte), self.int(sizes[i])])
             else:
@@ -179,8 +183,8 @@ class Machine:
                 stack = [t]
                 while stack:
                     match stack.pop():
-                        case Tuple(items):
-                            stack.extend(items)
+                        case Tuple() | List() as whole:
+                            stack.extend(parts(whole))
                         case Function(cls) | Environment(cls):
                             for i, member in enumerate(cls.members):
                                 tags.setdefault(member.id, i)
@@ -230,6 +234,33 @@ class Machine:
         phi.add_incoming(here, fits)
         return phi
 
+    def allocate_dynamic(self, size: Any) -> Any:
+        """The address of fresh bytes, as many as a value says."""
+        b = self.b
+        rounded = b.and_(b.add(size, self.int(15)), self.int(-16))
+        b.position_at_end(b.block)
+        here = b.load(self.top)
+        new = b.add(here, rounded)
+        room = b.sub(b.load(self.end), here)
+        full, fits, done = self.block("full"), self.block("fits"), self.block("allocated")
+        b.cbranch(b.icmp_unsigned(">", rounded, room), full, fits).set_weights([1, 10000])
+        b.position_at_end(full)
+        address = b.call(self.refill, [rounded, self.top, self.end, self.chunks, self.used])
+        bad, good = self.block("no_memory"), self.block("got")
+        b.cbranch(b.icmp_unsigned("==", address, self.int(0)), bad, good)
+        b.position_at_end(bad)
+        self.fail("M707", "the values of this program", None)
+        b.position_at_end(good)
+        b.branch(done)
+        b.position_at_end(fits)
+        b.store(new, self.top)
+        b.branch(done)
+        b.position_at_end(done)
+        phi = b.phi(I64)
+        phi.add_incoming(address, good)
+        phi.add_incoming(here, fits)
+        return phi
+
     def _push(self, values: list[tuple[Any, str]], number: int) -> None:
         """A frame: the words, then the return number."""
         b = self.b
@@ -261,7 +292,13 @@ class Machine:
 
     def _emit_exit(self) -> None:
         self.b.position_at_end(self.exit_block)
-        self.b.call(self.free_all, [self.b.load(self.chunks), self.b.load(self.stack)])
+        chunks = self.b.load(self.chunks)
+        if self.keeps_arena:  # the caller reads the result there, and frees it
+            ok = self.b.icmp_unsigned("==", self.b.load(self.status), self.int(0))
+            address = self.b.ptrtoint(self.function.args[1], I64)
+            self.store(self.b.select(ok, chunks, self.int(0)), address, len(words(self.plan.root.result)), "i")  # type: ignore[arg-type]
+            chunks = self.b.select(ok, self.int(0), chunks)
+        self.b.call(self.free_all, [chunks, self.b.load(self.stack)])
         self.b.ret(self.b.load(self.status))
 
     # -- entries, calls, returns
@@ -395,6 +432,10 @@ class Machine:
                 return [self.arrays.constant(value)]
             case Function():
                 return [self._cell(self.tags[value.id], [])]
+            case List():
+                writer = Writer()
+                self.keep.append(writer)
+                return [self.int(writer.words(value, t)[0])]
             case _:
                 return []
 
@@ -533,6 +574,8 @@ class Machine:
                 return [self.scalar(node, primitive, operation, t)]
             case Reduction(operation):
                 return [self.arrays.reduction(node, operation, self.scopes[-1])]
+            case Kernel(name) if "list" in primitive.laws:
+                return self.lists.emit(node, name)
             case Kernel(name):
                 return [self.arrays.kernel(node, name, self.scopes[-1])]
             case other:
@@ -782,7 +825,8 @@ class Machine:
 _STRUCTURAL: dict[Primitive, Callable[[Machine, Apply, Type], list[Any]]] = {
     MAKE_TUPLE: Machine._tuple, GETITEM: Machine._getitem, PARTIAL: Machine._partial, SWITCH: Machine._switch, SEQUENCE: Machine._sequence,
     ENV_MAKE: Machine._env_make, ENV_GET: Machine._env_get, ENV_IS_ZERO: Machine._env_is_zero, ENV_IS: Machine._has_tag, CLOSURE_IS: Machine._has_tag,  # type: ignore[dict-item]
-    CLOSURE_GET: Machine._closure_get}
+    CLOSURE_GET: Machine._closure_get,
+    LIST_ADD: lambda m, node, t: [m.lists.add(m.operand(node.inputs[1])[0], m.operand(node.inputs[2])[0], t, node)]}
 
 
 class _Here:

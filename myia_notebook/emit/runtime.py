@@ -91,6 +91,11 @@ no:
   ret i64 0
 }}
 
+define void @myia_free_arena(i64 %chunks, i64 %stack) noinline {{
+  call void @myia_free(i64 %chunks, i64 %stack)
+  ret void
+}}
+
 define internal void @myia_free(i64 %chunks, i64 %stack) noinline {{
   %s = inttoptr i64 %stack to ptr
   call void @free(ptr %s)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from myia_notebook.infer.values import function_class_of
 from myia_notebook.ir.graph import Constant, Graph, Node, graph_constant, primitive_of, reachable, schedule
-from myia_notebook.ir.types import Function, FunctionClass, Tuple, Type
+from myia_notebook.ir.types import Function, FunctionClass, List, Tuple, Type, map_parts, parts
 from myia_notebook.ops.environment import Label
 from myia_notebook.ops.primitive import Primitive
 from myia_notebook.ops.table import PRIMITIVES
@@ -42,6 +42,7 @@ class Classes:
         self._backpropagators: dict[int, FunctionClass] = {}
         self._derived: dict[int, tuple[FunctionClass, FunctionClass, FunctionClass]] = {}
         self._types: dict[Type, Type] = {}
+        self._data: dict[int, bool] = {}
 
     def _find(self, key: int) -> int:
         while (up := self._parent.get(key, key)) != key:
@@ -91,31 +92,56 @@ class Classes:
         """▶t: functions become their forward functions; everything else stays."""
         match t:
             case Function(cls):
-                return Function(self.forward(cls))
-            case Tuple(items):
+                return t if self.is_data(t) else Function(self.forward(cls))
+            case Tuple() | List():
                 known = self._types.get(t)
                 if known is None:
-                    mapped = tuple(self.forward_type(item) for item in items)
-                    known = self._types[t] = t if all(a is b for a, b in zip(mapped, items)) else Tuple(mapped)
+                    known = self._types[t] = map_parts(t, self.forward_type)
                 return known
             case _:
                 return t
 
+    def is_data(self, t: Type) -> bool:
+        assert isinstance(t, Function)
+        known = self._data.get(id(t.cls))
+        if known is None:
+            known = self._data[id(t.cls)] = is_data(t)
+        return known
+
     def forward_operand(self, primitive: Primitive, operand: Node, value: Callable[[Node], Node]) -> Node:
         """An operand of a primitive in ▶g. The primitives that look into a closure name its graph: there ▶f has ▶'s label."""
         if (primitive is CLOSURE_IS or primitive is CLOSURE_GET) and isinstance(operand, Constant) and isinstance(operand.value, Label):
+            cls = operand.value.graph.function_class
+            if cls is not None and self.is_data(Function(cls)):
+                return operand
             return Constant(Label(self.owner.entries(operand.value.graph)[0]), operand.type, operand.name, operand.provenance)
         return value(operand)
 
 
-def contains_function(t: Type) -> bool:
-    match t:
-        case Function():
-            return True
-        case Tuple(items):
-            return any(map(contains_function, items))
-        case _:
-            return False
+def contains_function(t: Type, unions: bool = True) -> bool:
+    """Whether a value of type t holds functions (or, with `unions`, values of unions)."""
+    seen: set[int] = set()
+    stack = [t]
+    while stack:
+        u = stack.pop()
+        if isinstance(u, Function):
+            if unions or not is_union_class(u.cls):
+                return True
+            if id(u.cls) not in seen:
+                seen.add(id(u.cls))
+                stack.extend(p.type for m in u.cls.members for p in m.parameters if p.type is not None)
+        stack.extend(parts(u))
+    return False
+
+
+def is_union_class(cls: FunctionClass) -> bool:
+    """Whether the members are constructors of a union."""
+    return bool(cls.members) and all("box" in m.flags for m in cls.members)
+
+
+def is_data(t: Type) -> bool:
+    """Whether t is a union without functions in it: ▶ leaves its values as they are."""
+    return isinstance(t, Function) and is_union_class(t.cls) and not contains_function(t, unions=False)
 
 
 def program_graphs(root: Graph) -> list[Graph]:
@@ -129,8 +155,8 @@ def program_graphs(root: Graph) -> list[Graph]:
         types += [node.type for node in schedule(graph) if node.type is not None]
         while types:
             match types.pop():
-                case Tuple(items):
-                    types.extend(items)
+                case Tuple() | List() as whole:
+                    types.extend(parts(whole))
                 case Function(cls):
                     for member in cls.members:
                         if member.id not in seen:

@@ -16,11 +16,12 @@ import numpy as np
 from myia_notebook.errors import error
 from myia_notebook.gradient.classes import Classes, contains_function, program_graphs
 from myia_notebook.gradient.events import GradientEvents
+from myia_notebook.gradient.restore import Restore
 from myia_notebook.gradient.options import GradientOptions
 from myia_notebook.gradient.transform import Transform
 from myia_notebook.ir.clone import clone
 from myia_notebook.ir.graph import Apply, Constant, Graph, Node, graph_constant, is_call_of, reachable, schedule
-from myia_notebook.ir.types import BOOL, Environment, Function, FunctionClass, Scalar, Static, Tuple, Type, sensitivity
+from myia_notebook.ir.types import BOOL, Environment, Function, FunctionClass, List, Scalar, Static, Tuple, Type, parts, sensitivity
 from myia_notebook.ops.environment import Label
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.table import PRIMITIVES
@@ -40,9 +41,9 @@ def expand_gradients(root: Graph, between: Callable[[Graph], Graph] | None = Non
         if events is not None and events.graphs:
             events.level += 1
         transform = Transform(Classes(program_graphs(root)), events)
-        lift = _Lift(transform)
+        lift, restore = _Lift(transform), Restore()
         for graph, node in ready:
-            _expand(graph, node, transform, lift)
+            _expand(graph, node, transform, lift, restore)
         transform.finish()
         if between is not None and _has_calls(root):
             root = between(root)
@@ -73,8 +74,8 @@ def _runs(node: Apply) -> list[Graph]:
     classes: set[int] = set()
     while types:
         match types.pop():
-            case Tuple(items):
-                types.extend(items)
+            case Tuple() | List() as whole:
+                types.extend(parts(whole))
             case Function(cls) if id(cls) not in classes:
                 classes.add(id(cls))
                 for member in cls.members:
@@ -92,7 +93,7 @@ def _one(t: Type) -> Constant:
     return Constant(1.0 if t.weak else np.dtype(t.dtype).type(1), t)
 
 
-def _expand(graph: Graph, node: Apply, transform: Transform, lift: _Lift) -> None:
+def _expand(graph: Graph, node: Apply, transform: Transform, lift: _Lift, restore: Restore) -> None:
     builder = Builder(graph, node.provenance)
     function, options_node, arguments = node.inputs[1], node.inputs[2], node.inputs[3:]
     assert isinstance(options_node, Constant)
@@ -118,7 +119,7 @@ def _expand(graph: Graph, node: Apply, transform: Transform, lift: _Lift) -> Non
     value = builder.item(pair, 0)
     assert back_type is not None
     back = builder.call(builder.item(pair, 1), _one(Builder.type_of(value)), type=back_type)
-    items = [builder.item(back, first + i) for i in options.wrt]
+    items = [restore.value(builder, builder.item(back, first + i), arguments[i], want) for i, want in zip(options.wrt, _wanted(node, options))]
     result_node = items[0] if options.is_single else builder.tuple(*items)
     if options.with_value:
         result_node = builder.tuple(value, result_node)
@@ -126,6 +127,18 @@ def _expand(graph: Graph, node: Apply, transform: Transform, lift: _Lift) -> Non
         t = Builder.type_of(node)
         result_node = builder.apply(CAST, result_node, Constant(t, Static(t)), type=t)
     _replace(graph, node, result_node)
+
+
+def _wanted(node: Apply, options: GradientOptions) -> tuple[Type, ...]:
+    """The types of the gradients that a gradient_call gives."""
+    t = Builder.type_of(node)
+    if options.with_value:
+        assert isinstance(t, Tuple)
+        t = t.items[1]
+    if options.is_single:
+        return (t,)
+    assert isinstance(t, Tuple)
+    return t.items
 
 
 def _class(function: Node) -> FunctionClass:
@@ -153,7 +166,7 @@ class _Lift:
 
     def value(self, builder: Builder, node: Node) -> Node:
         t = Builder.type_of(node)
-        if not contains_function(t):
+        if not contains_function(t, unions=False):
             return node
         if isinstance(t, Tuple):
             items = [self.value(builder, builder.item(node, i)) for i in range(len(t.items))]

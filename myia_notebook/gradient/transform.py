@@ -160,7 +160,7 @@ class _Body:
         """▶node."""
         if isinstance(node, Constant):
             target = graph_constant(node)
-            if target is None:
+            if target is None or (target.function_class is not None and self.t.classes.is_data(Function(target.function_class))):
                 return node
             entry, _ = self.t.entries(target)
             return Constant(entry, Function(self.t.classes.of_value(target)[1]), node.name, node.provenance)
@@ -189,6 +189,8 @@ class _Body:
     def _forward_partial(self, builder: Builder, node: Apply, result: Any) -> Node:
         target = graph_constant(node.inputs[1])
         assert target is not None
+        if self.t.classes.is_data(_function_type(node)):
+            return builder.apply(PARTIAL, node.inputs[1], *map(self._value, node.inputs[2:]), type=result)
         entry, _ = self.t.entries(target)
         return builder.apply(PARTIAL, Constant(entry, result), *map(self._value, node.inputs[2:]), type=result)
 

@@ -15,8 +15,8 @@ _instances: dict[Any, Graph] = {}
 
 
 def arranged(graph: Graph, count: int, names: tuple[str, ...]) -> list[Any]:
-    """Where each parameter of a closure gets its value: an operand's position, a tuple of positions (for *args), or a Constant default.
-    The first `count` operands are positional, then those of `names`."""
+    """Where each parameter of a closure gets its value: an operand's position, a tuple of positions (for *args), a dict of them (for
+    **kwargs), or a Constant default. The first `count` operands are positional, then those of `names`."""
     signature = graph.signature
     if signature is None:
         wanted = len(graph.parameters) - graph.captured
@@ -27,9 +27,13 @@ def arranged(graph: Graph, count: int, names: tuple[str, ...]) -> list[Any]:
     bound: dict[str, Any] = dict(zip(positional, range(count)))
     if count > len(positional) and signature.variadic is None:
         raise error("M501", signature=describe(graph), problem=f"takes {len(positional)} arguments, got {count}")
+    more: dict[str, int] = {}
     for i, name in enumerate(names):
         if name not in (*signature.positional, *signature.keyword_only):
-            raise error("M501", signature=describe(graph), problem=f"got an unexpected keyword argument '{name}'")
+            if signature.keywords is None:
+                raise error("M501", signature=describe(graph), problem=f"got an unexpected keyword argument '{name}'")
+            more[name] = count + i
+            continue
         if name in bound:
             raise error("M501", signature=describe(graph), problem=f"got several values for '{name}'")
         bound[name] = count + i
@@ -38,6 +42,8 @@ def arranged(graph: Graph, count: int, names: tuple[str, ...]) -> list[Any]:
     for name in signature.names:
         if name == signature.variadic:
             recipe.append(tuple(range(len(positional), count)))
+        elif name == signature.keywords:
+            recipe.append(more)
         elif name in bound:
             recipe.append(bound[name])
         elif isinstance(defaults.get(name), Constant):

@@ -8,27 +8,33 @@ van Merriënboer et al. 2018, section 4.2; the scheduler and its restarts are ou
 """
 from __future__ import annotations
 
+import functools
 from collections import deque
 from collections.abc import Generator
+from dataclasses import dataclass
 from typing import Any
 
 from myia_notebook.errors import MyiaError, error, with_span
 from myia_notebook.infer.calls import arranged, gradient_template, resolve_wrt, template_instance
-from myia_notebook.infer.expansion import Expansion, expand_operation, expand_primitive
-from myia_notebook.infer.join import CannotJoin, FunctionSet, Label, is_trackable, join, join_abstract
+from myia_notebook.infer.expansion import Expansion, Path, expand_operation, expand_primitive
+from myia_notebook.infer.gradients import gradient_type, has_reals
+from myia_notebook.infer.join import CannotJoin, FunctionSet, Label, is_trackable, is_union, join, join_abstract, widened
+from myia_notebook.infer.records import MethodUse, intern, method_call
+from myia_notebook.infer.unions import box
 from myia_notebook.infer.recursion import invariant_parameters
 from myia_notebook.ir.graph import UNDEFINED, Apply, Constant, Graph, Node, schedule
-from myia_notebook.ir.types import FLOAT_DTYPES, NEVER, NONE, Scalar, Static, Tuple, Type, is_trivial, sensitivity
+from myia_notebook.ir.types import FLOAT_DTYPES, LIST, NEVER, NONE, List, Record, Scalar, Static, Structure, Tuple, Type, map_parts, parts
 from myia_notebook.ops.operation import Operation
 from myia_notebook.ops.primitive import UNKNOWN, Abstract, Primitive
-from myia_notebook.ops.table import PRIMITIVES, operation_for
-from myia_notebook.parse.expressions import CALL_STAR, CALL_WITH, describe
+from myia_notebook.ops.table import NAMED, PRIMITIVES, operation_for
+from myia_notebook.parse.expressions import CALL_WITH, describe
 from myia_notebook.parse.parser import REBOUND
 
 BRANCH, PARTIAL, GRADIENT_CALL = PRIMITIVES["branch"], PRIMITIVES["partial"], PRIMITIVES["gradient_call"]
 SWITCH, MAKE_TUPLE, TUPLE_GETITEM = PRIMITIVES["switch"], PRIMITIVES["make_tuple"], PRIMITIVES["tuple_getitem"]
-MAX_CONTEXTS, MAX_VALUES = 5000, 24
+MAX_CONTEXTS, MAX_VALUES, MAX_UNROLLED = 5000, 24, 1000
 GRADIENT_NAMES = ("grad", "value_and_grad")
+CALL_VALUE, CALL_METHOD = "__call__", NAMED["call_method"]
 
 
 class Context:
@@ -36,7 +42,7 @@ class Context:
     contexts (or expansion) that each call used. `declared` is the type that the result must have where two arms join."""
 
     __slots__ = ("graph", "label", "arguments", "result", "facts", "uses", "used", "dependents", "waiting", "coroutine", "number", "declared",
-                 "instance", "is_done")
+                 "instance", "is_done", "problems")
 
     def __init__(self, graph: Graph, arguments: tuple[Abstract, ...], number: int, label: Label | None = None) -> None:
         self.graph, self.arguments, self.number, self.label = graph, arguments, number, label
@@ -49,6 +55,7 @@ class Context:
         self.waiting: Wait | None = None
         self.coroutine: Generator[Wait, Abstract, Abstract] | None = None
         self.instance: Graph | None = None
+        self.problems: dict[int, MyiaError] = {}
         self.is_done = False
 
     def parameters(self) -> tuple[Abstract, ...]:
@@ -73,8 +80,13 @@ Walk = Generator[Wait, Abstract, Abstract]
 class Engine:
     """Infers one program. `order` lists (node, type) as types became known."""
 
-    def __init__(self, root: Graph) -> None:
+    def __init__(self, root: Graph, session: Any = None) -> None:
+        self.session = session
         self.invariants = invariant_parameters(root)
+        self.methods: dict[int, Graph] = {}
+        self.gradient_labels: dict[int, Label] = {}
+        self.has_grown = False
+        self.box = functools.partial(box, self)
         self.contexts: dict[Any, Context] = {}
         self.labels: dict[Any, Label] = {}
         self.label_list: list[Label] = []
@@ -98,7 +110,7 @@ class Engine:
         """The context of calling a closure. Once the classes of closures are known (`monomorphize`), a class has one signature."""
         root = label.root()
         if root.signature is not None:
-            arguments = root.signature = _join_all(root.signature, arguments, label)
+            arguments = root.signature = _join_all(root.signature, arguments, label, self.box)
         found = label.contexts.get(arguments)
         if found is None:
             graph = label.graph
@@ -117,6 +129,7 @@ class Engine:
 
     def _start(self, context: Context) -> None:
         context.coroutine = self._walk(context)
+        context.problems = {}
         context.waiting = None
         for other in context.used:
             other.dependents.pop(context, None)
@@ -127,10 +140,14 @@ class Engine:
     def _erased(self, graph: Graph, arguments: tuple[Abstract, ...]) -> tuple[Abstract, ...]:
         """Known values stay only where they cannot unroll a recursion, and not in too many versions."""
         kept = self.invariants.get(graph.id)
+        if kept is not None and graph.kind != "branch" and "unroll" not in graph.flags:  # a list that may grow while this recurses
+            arguments = tuple(a if i in kept else _settled(a, self.box) for i, a in enumerate(arguments))
+        if "unroll" in graph.flags:
+            kept = None
         result = tuple(a if a.is_known and is_trackable(a.type) and (kept is None or i in kept) else _typed(a) for i, a in enumerate(arguments))
         if any(a.is_known and not isinstance(a.type, Static) for a in result):
             count = self.per_graph[graph.id] = self.per_graph.get(graph.id, 0) + 1
-            if count > MAX_VALUES:
+            if count > (MAX_UNROLLED if "unroll" in graph.flags else MAX_VALUES):
                 return tuple(map(_typed, arguments))
         return result
 
@@ -157,8 +174,8 @@ class Engine:
         stack: list[Type] = [a.type for a in reversed(captured)]
         while stack:
             match stack.pop():
-                case Tuple(items):
-                    stack.extend(reversed(items))
+                case Tuple() | List() as whole:
+                    stack.extend(reversed(parts(whole)))
                 case FunctionSet(labels):
                     for label in labels:
                         if label.number not in seen:
@@ -173,11 +190,12 @@ class Engine:
     def _grow(self, label: Label, captured: tuple[Abstract, ...]) -> None:
         """The captured values of a label can be more than was known: whoever walked it starts again."""
         try:
-            joined = tuple(Abstract(join(a.type, b.type)) for a, b in zip(label.captured, captured))
+            joined = tuple(Abstract(join(a.type, b.type, self.box)) for a, b in zip(label.captured, captured))
         except CannotJoin:
             raise error("M307", label.graph.provenance.span, name=label.graph.name, types=", ".join(str(a.type) for a in captured)) from None
         if joined != label.captured:
             label.captured = joined
+            self.has_grown |= "box" in label.graph.flags
             for context in label.contexts.values():
                 self._start(context)
 
@@ -185,8 +203,11 @@ class Engine:
 
     def run(self, root: Graph, arguments: list[Abstract]) -> Context:
         """The finished context of the program. Raises MyiaError with the user's span."""
-        context = self.context(root, tuple(_typed(a) for a in arguments), "root")
+        context = self.context(root, tuple(Abstract(intern(self, a.type)) for a in arguments), "root")
         self.drain(context)
+        for other in self.all:
+            for problem in other.problems.values():
+                raise problem
         if context.result is None or context.result.type == NEVER and not self._raises(context):
             raise error("M502", root.provenance.span, name=root.name)
         return context
@@ -198,6 +219,11 @@ class Engine:
                 if context.coroutine is not None and not context.is_done:
                     self._step(context)
             waiting = [c for c in self.all if c.waiting is not None]
+            if not waiting and self.has_grown:  # the fields of a union hold more than was known: all look again
+                self.has_grown = False
+                for context in self.all:
+                    self._start(context)
+                continue
             if not waiting:
                 return
             self._resolve(waiting)
@@ -244,7 +270,7 @@ class Engine:
         total = results[0]
         for result in results[1:]:
             try:
-                total = join_abstract(total, result)
+                total = join_abstract(total, result, self.box)
             except CannotJoin:
                 raise self._clash(wait, total.type, result.type) from None
         return total
@@ -261,7 +287,7 @@ class Engine:
         before = context.result
         if before is not None:
             try:
-                result = join_abstract(before, result) if before.type != NEVER else result
+                result = join_abstract(before, result, self.box) if before.type != NEVER else result
             except CannotJoin:
                 raise error("M302", context.graph.provenance.span, first=before.type, second=result.type) from None
         context.result = result
@@ -318,6 +344,8 @@ class Engine:
             return Abstract(Static(value), value)
         from myia_notebook.infer.values import type_of_value
         try:
+            if isinstance(node.type, Static) and isinstance(value, Label):
+                return Abstract(node.type, value)
             return Abstract(node.type or type_of_value(value), value)
         except MyiaError as problem:
             raise with_span(problem, node.provenance.span)
@@ -339,16 +367,22 @@ class Engine:
         operands = [self.fact(x, facts) for x in node.inputs[1:]]
         if value is GRADIENT_CALL:
             return (yield from self._gradient_call(context, node, operands))
-        if value is CALL_STAR or value is CALL_WITH:
-            return (yield from self._arranged_call(context, node, value is CALL_STAR, operands))
+        if value is CALL_METHOD and _field_of(operands) is not None:
+            return (yield from self._field_call(context, node, operands))
+        if value is CALL_WITH:
+            return (yield from self._arranged_call(context, node, operands))
         if value is REBOUND:
             return self._rebound(context, operands)
         if isinstance(value, (Primitive, Operation)) or (isinstance(head, Constant) and not _is_gradient(value)):
+            method = method_call(self, value, operands)
+            if method is not None:
+                return (yield from self._method(context, node, method, operands, list(range(len(operands))), ()))
             return self._expand(context, node, value, operands)
         callee = self.fact(head, facts)
         return (yield from self._call_value(context, node, callee, operands))
 
-    def _expand(self, context: Context, node: Apply, value: Any, operands: list[Abstract], keywords: tuple[str, ...] = ()) -> Abstract:
+    def _expand(self, context: Context, node: Apply, value: Any, operands: list[Abstract], paths: list[Path] | None = None,
+                names: tuple[str, ...] = ()) -> Abstract:
         """A primitive or an operation; of a value that does not exist (`never`) it does not exist either."""
         if value is SWITCH:
             return self._switch(context, node, operands)
@@ -358,9 +392,12 @@ class Engine:
         if operation is None:
             raise error("M303", type=operands and "this value" or type(value).__name__)
         if isinstance(operation, Primitive):
-            expansion = expand_primitive(operation, node.inputs[1:], operands, node.provenance)
+            expansion = expand_primitive(operation, node.inputs[1:], operands, node.provenance, self.box)
         else:
-            expansion = expand_operation(operation, node.inputs[-len(operands):] if operands else [], operands, keywords, node.provenance)
+            if paths is None:
+                paths = [(i, None) for i in range(len(operands))]
+            inputs = node.inputs[-len(operands):] if operands else []
+            expansion = expand_operation(operation, inputs, operands, paths, names, node.provenance, self.box)
         context.uses[node.id] = expansion
         return expansion.result
 
@@ -369,7 +406,7 @@ class Engine:
         if test.value is True or test.value is False:
             return first if test.value else second
         try:
-            return Abstract(join(first.type, second.type))
+            return Abstract(join(first.type, second.type, self.box))
         except CannotJoin:
             raise error("M302", node.provenance.span, first=first.type, second=second.type) from None
 
@@ -380,8 +417,8 @@ class Engine:
         seen: set[int] = set()
         while stack:
             match stack.pop():
-                case Tuple(items):
-                    stack.extend(items)
+                case Tuple() | List() as whole:
+                    stack.extend(parts(whole))
                 case FunctionSet(labels):
                     for label in labels:
                         if label.number not in seen:
@@ -426,7 +463,10 @@ class Engine:
             if _is_gradient(callee.type.value):
                 return self._gradient_function(context, node, callee.type.value, operands)
             return self._expand(context, node, callee.type.value, operands)
-        if not isinstance(callee.type, FunctionSet):
+        method = method_call(self, CALL_VALUE, [callee, *operands])
+        if method is not None:
+            return (yield from self._method(context, node, method, [callee, *operands], list(range(-1, len(operands))), ()))
+        if not isinstance(callee.type, FunctionSet) or is_union(callee.type):
             raise error("M303", type=callee.type)
         callees: list[Context] = []
         for label in callee.type.labels:
@@ -440,35 +480,76 @@ class Engine:
             return label, tuple(a.type for a in operands)
         wanted = len(label.graph.parameters) - label.graph.captured
         signature = label.graph.signature
-        if len(operands) == wanted and (signature is None or signature.variadic is None):
+        if len(operands) == wanted and (signature is None or not (signature.variadic or signature.keywords or signature.keyword_only)):
             return label, tuple(a.type for a in operands)
         recipe = arranged(label.graph, len(operands), ())
         types = [recipe_type(part, operands) for part in recipe]
         return label, tuple(types)
 
-    def _arranged_call(self, context: Context, node: Apply, star: bool, operands: list[Abstract]) -> Generator[Wait, Abstract, Abstract]:
-        """f(*t) and f(x, name=y) on a callee known by its type. Operations take keywords; functions are bound by their signature."""
-        callee = operands[0]
-        if star:
-            arguments = operands[1]
-            if not isinstance(arguments.type, Tuple):
-                raise error("M301", operation="'*' in a call", types=str(arguments.type), hint="only tuples can be spread")
-            items = [Abstract(t) for t in arguments.type.items]
-            raise error("M308", message=f"a call with '*' of {callee.type} is not built yet", hint=f"write the {len(items)} arguments out")
-        count, names = operands[1].value
-        if isinstance(callee.type, Static) and not _is_gradient(callee.type.value) or isinstance(callee.value, Operation):
-            value = callee.value if isinstance(callee.value, Operation) else callee.type.value  # type: ignore[union-attr]
-            return self._expand(context, node, value, operands[2:], names)
-        if isinstance(callee.type, Static):
-            return self._gradient_function(context, node, callee.type.value, operands[2:], names)
-        if not isinstance(callee.type, FunctionSet) or len(callee.type.labels) != 1:
-            raise error("M308", message="keywords in a call of a function chosen at run time", hint="pass the arguments by position")
-        label = callee.type.labels[0]
-        recipe = arranged(label.graph, count, names)
-        types = tuple(recipe_type(part, operands[2:]) for part in recipe)
-        callee_context = self.label_context(label, types)
-        context.uses[node.id] = [callee_context]
-        return (yield Wait([callee_context], False, node))
+    def _arranged_call(self, context: Context, node: Apply, operands: list[Abstract]) -> Generator[Wait, Abstract, Abstract]:
+        """f(x, *t, name=y, **d) on a callee known by its type. Operations take keywords; functions are bound by their signature."""
+        callee, kinds, *given = operands
+        if any(a.type == NEVER for a in operands):
+            return Abstract(NEVER)
+        paths, names = flattened(kinds.value, given)
+        values = [given[i] if item is None else Abstract(parts(given[i].type)[item]) for i, item in paths]
+        context.uses[node.id, "call"] = (paths, names)  # type: ignore[index]
+        head = node.inputs[1]
+        value = head.value if isinstance(head, Constant) else callee.type.value if isinstance(callee.type, Static) else None
+        if isinstance(value, Graph):
+            value = None
+        if value is not None and _is_gradient(value):
+            return self._gradient_function(context, node, value, values, names)
+        if isinstance(value, Operation) or value is not None:
+            method = method_call(self, value, values, names)
+            if method is not None:
+                return (yield from self._method(context, node, method, values, list(range(len(values))), names))
+            return self._expand(context, node, value, given, paths, names)
+        method = method_call(self, CALL_VALUE, [callee, *values])
+        if method is not None:
+            return (yield from self._method(context, node, method, [callee, *values], list(range(-1, len(values))), names))
+        if not isinstance(callee.type, FunctionSet) or is_union(callee.type):
+            raise error("M303", type=callee.type)
+        count = len(values) - len(names)
+        callees: list[Context] = []
+        for label in callee.type.labels:
+            if "gradient" in label.graph.flags:
+                if names:
+                    raise error("M308", message="keywords in a call of a gradient", hint="pass the arguments by position")
+                callees.append(self.label_context(label, tuple(v.type for v in values)))
+                continue
+            types = tuple(recipe_type(part, values) for part in arranged(label.graph, count, names))
+            callees.append(self.label_context(label, types))
+        context.uses[node.id] = callees
+        return (yield Wait(callees, len(callees) > 1, node))
+
+    def _method(self, context: Context, node: Apply, method: MethodUse, operands: list[Abstract], positions: list[int],
+                names: tuple[str, ...]) -> Generator[Wait, Abstract, Abstract]:
+        """The call of a user's method: one context for each constructor that the receiver may be."""
+        kept = [operands[i] for i in method.order]
+        method.positions = [positions[i] for i in method.order]
+        method.names = names
+        callees: list[Context] = []
+        for case in method.cases:
+            values = [Abstract(case.receiver), *kept[1:]]
+            label = self.make_label(case.graph, ())
+            case.recipe = arranged(case.graph, len(values) - len(names), names)
+            callees.append(self.label_context(label, tuple(recipe_type(part, values) for part in case.recipe)))
+        method.contexts = callees
+        context.uses[node.id] = method
+        return (yield Wait(callees, len(callees) > 1, node))
+
+    def _field_call(self, context: Context, node: Apply, operands: list[Abstract]) -> Generator[Wait, Abstract, Abstract]:
+        """x.f(…) where f is a field that holds a function."""
+        index = _field_of(operands)
+        assert index is not None
+        callee = Abstract(parts(operands[0].type)[index])
+        if isinstance(callee.type, Static) and not _is_gradient(callee.type.value):
+            return self._expand(context, node, callee.type.value, operands[2:])
+        result = yield from self._call_value(context, node, callee, operands[2:])
+        if isinstance(context.uses.get(node.id), list):
+            context.uses[node.id] = FieldUse(index, context.uses[node.id])
+        return result
 
     # -- gradients
 
@@ -502,23 +583,67 @@ class Engine:
         kind, wrt = request.value
         options = resolve_wrt(kind, wrt, f.type.labels[0].graph, len(arguments))
         if result.type != NEVER and not (isinstance(result.type, Scalar) and result.type.dtype in FLOAT_DTYPES):
-            raise error("M602", type=result.type)
-        parts: list[Type] = []
+            context.problems[node.id] = error("M602", node.provenance.span, type=result.type)  # unless the result grows
+            return Abstract(NEVER)
+        parts_: list[Type] = []
         for i in options.wrt:
             t = arguments[i].type
-            if _holds_functions(t) or is_trivial(sensitivity(t)):
+            if not has_reals(t):
                 name = _parameter_name(f.type.labels[0].graph, i)
                 raise error("M601", what=f"argument {i}{name}", type=t, hint="use a float: 2.0 in place of 2" if isinstance(t, Scalar) else
                             "integers, booleans and functions have no gradient")
-            parts.append(sensitivity(t))
+            parts_.append(gradient_type(self, t))
         context.uses[node.id] = (context.uses.get(node.id), options)
-        gradient = parts[0] if options.is_single else Tuple(tuple(parts))
+        gradient = parts_[0] if options.is_single else Tuple(tuple(parts_))
         return Abstract(Tuple((result.type, gradient)) if options.with_value else gradient)
+
+
+@dataclass(slots=True)
+class FieldUse:
+    """A call of the function in field `index` of the receiver."""
+
+    index: int
+    contexts: list[Context]
+
+
+def _field_of(operands: list[Abstract]) -> int | None:
+    """The field that a method call names, when the receiver is a record with that field."""
+    t = operands[0].type
+    if not isinstance(t, Record) or not isinstance(operands[1].type, Static) or operands[1].type.value not in t.structure.names:
+        return None
+    return None if t.structure.kind == "dict" else t.structure.names.index(operands[1].type.value)
+
+
+def flattened(kinds: tuple[str, ...], operands: list[Abstract]) -> tuple[list[Path], tuple[str, ...]]:
+    """The arguments of a call with '*' and '**': positional ones, then those with names."""
+    positional: list[Path] = []
+    named: list[tuple[str, Path]] = []
+    for i, (kind, operand) in enumerate(zip(kinds, operands)):
+        t = operand.type
+        if kind == "*":
+            if not isinstance(t, Tuple) or (isinstance(t, Record) and t.structure.kind not in ("list", "namedtuple")):
+                raise error("M301", operation="'*' in a call", types=str(t), hint="only tuples, and lists of known length, can be spread")
+            positional.extend((i, k) for k in range(len(t.items)))
+        elif kind == "**":
+            if not (isinstance(t, Record) and t.structure.kind == "dict"):
+                raise error("M301", operation="'**' in a call", types=str(t), hint="only dicts can be spread into keywords")
+            named.extend((name, (i, k)) for k, name in enumerate(t.structure.names))
+        elif kind:
+            named.append((kind, (i, None)))
+        else:
+            positional.append((i, None))
+    names = tuple(name for name, _ in named)
+    for name in names:
+        if names.count(name) > 1:
+            raise error("M501", signature="this call", problem=f"got several values for '{name}'")
+    return [*positional, *(path for _, path in named)], names
 
 
 def recipe_type(part: Any, operands: list[Abstract]) -> Type:
     """The type of one arranged argument."""
     match part:
+        case dict():
+            return Record(tuple(operands[i].type for i in part.values()), Structure("dict", tuple(part)))
         case int():
             return operands[part].type
         case tuple():
@@ -530,12 +655,12 @@ def recipe_type(part: Any, operands: list[Abstract]) -> Type:
             raise AssertionError(part)
 
 
-def _join_all(first: tuple[Type, ...], second: tuple[Type, ...], label: Label) -> tuple[Type, ...]:
+def _join_all(first: tuple[Type, ...], second: tuple[Type, ...], label: Label, box_: Any = None) -> tuple[Type, ...]:
     """One signature for a class of closures."""
     try:
         if len(first) != len(second):
             raise CannotJoin
-        return tuple(join(a, b) for a, b in zip(first, second))
+        return tuple(join(a, b, box_) for a, b in zip(first, second))
     except CannotJoin:
         shown = " and ".join(f"({', '.join(map(str, types))})" for types in (first, second))
         raise error("M308", label.graph.provenance.span, message=f"the function '{label.graph.name}', passed as a value, is called with {shown}",
@@ -546,12 +671,23 @@ def _typed(a: Abstract) -> Abstract:
     return a if not a.is_known else Abstract(a.type)
 
 
+def _settled(a: Abstract, box_: Any) -> Abstract:
+    """Lists of known length become lists of run-time length where their items have one type."""
+    t = _settled_type(a.type, box_)
+    return a if t is a.type else Abstract(t)
+
+
+def _settled_type(t: Type, box_: Any) -> Type:
+    if isinstance(t, Record) and t.structure == LIST:
+        try:
+            return widened(t, box_)
+        except CannotJoin:
+            return t
+    return map_parts(t, lambda inner: _settled_type(inner, box_)) if isinstance(t, Tuple) else t
+
+
 def _is_gradient(value: Any) -> bool:
     return getattr(value, "__module__", "") == "myia_notebook.api" and getattr(value, "__name__", "") in GRADIENT_NAMES
-
-
-def _holds_functions(t: Type) -> bool:
-    return isinstance(t, FunctionSet) or (isinstance(t, Tuple) and any(map(_holds_functions, t.items)))
 
 
 def _parameter_name(graph: Graph, i: int) -> str:
@@ -559,12 +695,12 @@ def _parameter_name(graph: Graph, i: int) -> str:
     return f" ('{parameters[i].name}')" if i < len(parameters) and parameters[i].name else ""
 
 
-def infer(root: Graph, arguments: list[Abstract], events: list[Any] | None = None) -> Graph:
+def infer(root: Graph, arguments: list[Abstract], events: list[Any] | None = None, session: Any = None) -> Graph:
     """The typed form of a closed program called with these arguments. `events` receives (node, type) in order of resolution."""
     from myia_notebook.infer.monomorphize import monomorphize
     if len(arguments) != len(root.parameters):
         raise error("M501", root.provenance.span, signature=describe(root), problem=f"got {len(arguments)} arguments")
-    engine = Engine(root)
+    engine = Engine(root, session)
     context = engine.run(root, arguments)
     typed = monomorphize(engine, context)
     if events is not None:

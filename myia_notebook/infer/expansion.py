@@ -22,6 +22,10 @@ class Expansion:
     result: Abstract
 
 
+Path = tuple[int, int | None]
+"""An argument of a call: the operand's position, and which item of it (None: all of it)."""
+
+
 class FoldingBuilder(Builder):
     """Computes what is known: a primitive on known ints, bools and static values gives a constant. Floats are left to the optimizer."""
 
@@ -49,23 +53,25 @@ def _leaf(scratch: Graph, builder: Builder, node: Node, fact: Abstract) -> Node:
     return Parameter(scratch, node.name, fact.type, node.provenance)
 
 
-def _prepare(nodes: list[Node], facts: list[Abstract], provenance: Provenance) -> tuple[FoldingBuilder, list[Node]]:
+def _prepare(nodes: list[Node], facts: list[Abstract], provenance: Provenance, box: Any) -> tuple[FoldingBuilder, list[Node]]:
     scratch = Graph("expansion")
     builder = FoldingBuilder(scratch, provenance)
+    builder.box = box
     return builder, [_leaf(scratch, builder, node, fact) for node, fact in zip(nodes, facts)]
 
 
-def expand_operation(operation: Operation, nodes: list[Node], facts: list[Abstract], keywords: tuple[str, ...], provenance: Provenance) -> Expansion:
-    """`operation` on operands; the last ones are keyword arguments with these names."""
-    builder, leaves = _prepare(nodes, facts, provenance)
-    expressions = [Expr(builder, leaf) for leaf in leaves]
-    split = len(expressions) - len(keywords)
-    made = operation.expand(builder, expressions[:split], dict(zip(keywords, expressions[split:])))
+def expand_operation(operation: Operation, nodes: list[Node], facts: list[Abstract], paths: list[Path], names: tuple[str, ...], provenance: Provenance,
+                     box: Any) -> Expansion:
+    """`operation` on the operands at `paths`; the last ones are keyword arguments with these names."""
+    builder, leaves = _prepare(nodes, facts, provenance, box)
+    expressions = [Expr(builder, leaves[i] if item is None else builder.item(leaves[i], item)) for i, item in paths]
+    split = len(expressions) - len(names)
+    made = operation.expand(builder, expressions[:split], dict(zip(names, expressions[split:])))
     return Expansion(made.node, leaves, _result(builder, made.node))
 
 
-def expand_primitive(primitive: Primitive, nodes: list[Node], facts: list[Abstract], provenance: Provenance) -> Expansion:
-    builder, leaves = _prepare(nodes, facts, provenance)
+def expand_primitive(primitive: Primitive, nodes: list[Node], facts: list[Abstract], provenance: Provenance, box: Any = None) -> Expansion:
+    builder, leaves = _prepare(nodes, facts, provenance, box)
     if primitive.name == "make_tuple":
         output: Any = builder.tuple(*leaves)
     elif primitive.name == "tuple_getitem" and isinstance(leaves[1], Constant):

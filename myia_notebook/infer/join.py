@@ -1,16 +1,19 @@
 """Where two values meet: the join of their types.
 
 Equal types join to themselves; `never` joins with everything; a bool, int and float promote as arithmetic would; a weak number gives way
-to a strong one; functions join to the set of both. Everything else is an error that shows both types (M302), raised by the caller, who
-knows the two lines.
+to a strong one; functions join to the set of both; lists of several lengths to a list of run-time length. Two dataclasses, or None and
+anything, form a union: a set of *constructors*, which are labels like those of closures (a value of a union is a constructor with its
+captured fields, so that everything that works on closures works on unions). Everything else is an error that shows both types
+(M302), raised by the caller, who knows the two lines.
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from myia_notebook.ir.graph import Graph
-from myia_notebook.ir.types import FLOAT_DTYPES, NEVER, Scalar, Tuple, Type
+from myia_notebook.ir.types import FLOAT_DTYPES, LIST, NEVER, NONE, List, Record, Scalar, Structure, Tuple, Type
 from myia_notebook.ops.primitive import UNKNOWN, Abstract
 from myia_notebook.ops.promotion import promote
 
@@ -18,13 +21,14 @@ from myia_notebook.ops.promotion import promote
 class Label:
     """A closure as inference sees it: a closed graph and what is known of its captured values. Compares by identity."""
 
-    __slots__ = ("graph", "captured", "number", "contexts", "parent", "signature")
+    __slots__ = ("graph", "captured", "number", "contexts", "parent", "signature", "origin")
 
     def __init__(self, graph: Graph, captured: tuple[Abstract, ...], number: int) -> None:
         self.graph, self.captured, self.number = graph, captured, number
         self.contexts: dict[tuple[Type, ...], Any] = {}
         self.parent: Label = self
         self.signature: tuple[Type, ...] | None = None
+        self.origin: int | None = None  # the constructor that this one's values are gradients of
 
     def root(self) -> Label:
         label = self
@@ -44,28 +48,78 @@ class FunctionSet(Type):
     labels: tuple[Label, ...]
 
     def __str__(self) -> str:
+        if is_union(self):
+            return " | ".join(dict.fromkeys(_constructor_text(label) for label in self.labels))
         return "function " + " | ".join(dict.fromkeys(label.graph.name for label in self.labels))
+
+
+def _constructor_text(label: Label) -> str:
+    return str(label.captured[0].type) if label.graph.flags["box"] == "value" else label.graph.name
 
 
 class CannotJoin(Exception):
     """The two types have no join."""
 
 
-def join(a: Type, b: Type) -> Type:
-    """The least type that holds both. Raises CannotJoin."""
+Box = Callable[[Type], FunctionSet]
+"""Makes the constructor of a type (`infer.unions`)."""
+
+
+def join(a: Type, b: Type, box: Box | None = None) -> Type:
+    """The least type that holds both; unions are formed with `box`. Raises CannotJoin."""
     if a == b or b == NEVER:
         return a
     if a == NEVER:
         return b
     match a, b:
-        case FunctionSet(first), FunctionSet(second):
+        case FunctionSet(first), FunctionSet(second) if is_union(a) == is_union(b):
             return FunctionSet(tuple(sorted({*first, *second}, key=lambda label: label.number)))
-        case Tuple(first), Tuple(second) if len(first) == len(second):
-            return Tuple(tuple(join(x, y) for x, y in zip(first, second)))
+        case Record(first, Structure("list")), Record(second, Structure("list")) if len(first) != len(second):
+            return join(widened(a, box), widened(b, box), box)
+        case List(), Record(structure=Structure("list")):
+            return join(a, widened(b, box), box)
+        case Record(structure=Structure("list")), List():
+            return join(widened(a, box), b, box)
+        case List(first), List(second) if NEVER in (first, second):
+            return b if first == NEVER else a
+        case List(first), List(second):
+            joined = join(first, second, box)
+            if joined not in (first, second) or not isinstance(joined, FunctionSet):
+                raise CannotJoin
+            return List(joined)
+        case Record(first, one), Record(second, other) if one == other and len(first) == len(second):
+            return Record(tuple(join(x, y, box) for x, y in zip(first, second)), one)
+        case Tuple(first), Tuple(second) if len(first) == len(second) and not isinstance(a, Record) and not isinstance(b, Record):
+            return Tuple(tuple(join(x, y, box) for x, y in zip(first, second)))
         case Scalar(), Scalar():
             return _join_numbers(a, b)
+        case _ if box is not None and (_forms_unions(a) or _forms_unions(b)) and not (_is_function(a) or _is_function(b)):
+            return join(box(a), box(b), box)
         case _:
             raise CannotJoin
+
+
+def is_union(t: Type) -> bool:
+    """Whether t is a union (a set of constructors) rather than a set of functions."""
+    return isinstance(t, FunctionSet) and "box" in t.labels[0].graph.flags
+
+
+def _is_function(t: Type) -> bool:
+    return isinstance(t, FunctionSet) and not is_union(t)
+
+
+def _forms_unions(t: Type) -> bool:
+    return t == NONE or is_union(t) or (isinstance(t, Record) and t.structure.kind == "dataclass")
+
+
+def widened(t: Type, box: Box | None = None) -> Type:
+    """A list of known length as one of run-time length. Raises CannotJoin when its items have no common type."""
+    if not (isinstance(t, Record) and t.structure == LIST):
+        return t
+    item: Type = NEVER
+    for x in t.items:
+        item = join(item, widened(x, box), box)
+    return List(item)
 
 
 def _join_numbers(a: Scalar, b: Scalar) -> Scalar:
@@ -77,9 +131,9 @@ def _join_numbers(a: Scalar, b: Scalar) -> Scalar:
     return result if not floats or result.dtype in FLOAT_DTYPES else floats[0]
 
 
-def join_abstract(a: Abstract, b: Abstract) -> Abstract:
+def join_abstract(a: Abstract, b: Abstract, box: Box | None = None) -> Abstract:
     """Joins types; a value stays known where both agree."""
-    t = join(a.type, b.type)
+    t = join(a.type, b.type, box)
     if a.type == NEVER:
         return b
     if b.type == NEVER:
@@ -95,6 +149,8 @@ def is_trackable(t: Type) -> bool:
     match t:
         case Scalar(dtype, weak):
             return dtype == "bool" or (weak and dtype == "int64")
+        case Record():
+            return False
         case Tuple(items):
             return all(map(is_trackable, items))
         case NoneType() | Static():

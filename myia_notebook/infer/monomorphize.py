@@ -12,10 +12,12 @@ from typing import Any
 
 from myia_notebook.errors import error
 from myia_notebook.infer.calls import arranged
-from myia_notebook.infer.engine import BRANCH, CALL_STAR, CALL_WITH, GRADIENT_CALL, MAKE_TUPLE, PARTIAL, REBOUND, SWITCH, Context, Engine, Expansion, _join_all
+from myia_notebook.infer.engine import BRANCH, CALL_WITH, GRADIENT_CALL, MAKE_TUPLE, PARTIAL, REBOUND, SWITCH, Context, Engine, Expansion, FieldUse, _join_all
+from myia_notebook.infer.records import MethodUse
 from myia_notebook.infer.join import CannotJoin, FunctionSet, Label, is_trackable, join
 from myia_notebook.ir.graph import UNDEFINED, Apply, Constant, Graph, Node, is_call_of, schedule
-from myia_notebook.ir.types import NEVER, Function, FunctionClass, Static, Tuple, Type
+from myia_notebook.ir.types import BOOL, NEVER, NONE, Function, FunctionClass, List, Record, Static, Structure, Tuple, Type, map_parts, parts
+from myia_notebook.ops.environment import Label as Label_
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.primitive import Abstract
 from myia_notebook.ops.table import PRIMITIVES
@@ -34,6 +36,9 @@ def monomorphize(engine: Engine, root: Context) -> Graph:
 def _unify(engine: Engine) -> None:
     """One signature and one result for each class of labels; to a fixpoint."""
     for _ in range(200):
+        for label in engine.label_list:
+            for fact in label.captured:
+                _see(fact.type)
         for context in engine.all:
             for fact in (*context.parameters(), *context.facts.values(), *((context.result,) if context.result else ())):
                 _see(fact.type)
@@ -53,8 +58,8 @@ def _see(t: Type) -> None:
     stack = [t]
     while stack:
         match stack.pop():
-            case Tuple(items):
-                stack.extend(items)
+            case Tuple() | List() as whole:
+                stack.extend(parts(whole))
             case FunctionSet(labels):
                 first = labels[0].root()
                 for label in labels[1:]:
@@ -72,7 +77,8 @@ def _see(t: Type) -> None:
 def _classes(engine: Engine) -> list[list[Label]]:
     groups: dict[int, list[Label]] = {}
     for label in engine.label_list:
-        groups.setdefault(label.root().number, []).append(label)
+        if "box" not in label.graph.flags:
+            groups.setdefault(label.root().number, []).append(label)
     return list(groups.values())
 
 
@@ -107,7 +113,7 @@ def _one_result(engine: Engine, members: list[Label]) -> bool:
     total = results[0].type
     for result in results[1:]:
         try:
-            total = join(total, result.type)
+            total = join(total, result.type, engine.box)
         except CannotJoin:
             raise error("M302", contexts[0].graph.provenance.span, first=total, second=result.type) from None
     changed = False
@@ -138,6 +144,8 @@ class _Monomorphizer:
         while self.pending:
             context = self.pending.popleft()
             _Body(self, context).build()
+        program.flags["result"] = program.result
+        erase_records(program)
         return program
 
     # -- types
@@ -147,11 +155,10 @@ class _Monomorphizer:
         match t:
             case FunctionSet(labels):
                 return Function(self.function_class(labels[0].root()))
-            case Tuple(items):
+            case Tuple() | List():
                 known = self.types.get(t)
                 if known is None:
-                    mapped = tuple(map(self.type, items))
-                    known = self.types[t] = t if all(a is b for a, b in zip(mapped, items)) else Tuple(mapped)
+                    known = self.types[t] = map_parts(t, self.type)
                 return known
             case _:
                 return t
@@ -182,6 +189,10 @@ class _Monomorphizer:
             graph.output = Constant(UNDEFINED, NEVER)
             graph.signature = label.graph.signature
             graph.flags["source"] = label.graph
+            if "box" in label.graph.flags:
+                graph.flags["box"] = label.graph.flags["box"]
+                graph.flags["number"], graph.flags["origin"] = label.number, label.origin
+                graph.flags["fields"] = tuple(p.type for p in graph.parameters)
         return graph
 
     def instance(self, context: Context, declared: Type | None = None) -> Graph:
@@ -248,7 +259,7 @@ class _Body:
             label = self.context_label(node)
             return Constant(self.m.label_graph(label), self.m.type(FunctionSet((label,))), node.name, node.provenance)
         fact = self.m.engine.fact(node, {})
-        return Constant(node.value, fact.type, node.name, node.provenance)
+        return Constant(node.value, self.m.type(fact.type), node.name, node.provenance)
 
     def context_label(self, node: Constant) -> Label:
         fact = self.m.engine.fact(node, {})
@@ -262,13 +273,31 @@ class _Body:
             return node
         if isinstance(node, Constant) and node.value is UNDEFINED:
             return Constant(UNDEFINED, want, node.name, node.provenance)
+        if isinstance(want, List) and isinstance(have, Record):
+            items = [self.fit(builder, builder.item(node, i), want.item) for i in range(len(have.items))]
+            return builder.apply(PRIMITIVES["list_make"], *items, type=want) if items else builder.zero(want)
         if isinstance(have, Tuple) and isinstance(want, Tuple):
             items = [self.fit(builder, builder.item(node, i), t) for i, t in enumerate(want.items)]
-            return builder.apply(MAKE_TUPLE, *items, type=want) if items else node
+            return builder.apply(MAKE_TUPLE, *items, type=want) if items else Constant((), want, node.name, node.provenance)
+        if isinstance(want, List) and isinstance(have, List):
+            return builder.apply(CAST, node, Constant(want, Static(want)), type=want)
+        if isinstance(want, Function) and not isinstance(have, Function) and have != NEVER:
+            return self._boxed(builder, node, have, want)
         from myia_notebook.ops.operators import convert
         if have == NEVER:
             return builder.apply(CAST, node, Constant(want, Static(want)), type=want)
         return convert(builder.expr(node), want).node
+
+    def _boxed(self, builder: Builder, node: Node, have: Type, want: Function) -> Node:
+        """A value as one of a union: the closure of its constructor."""
+        kind: Any = "none" if have == NONE else have.structure if isinstance(have, Record) and have.structure.cls is not None else "value"
+        found = [m for m in want.cls.members if m.flags.get("box") == kind]
+        fields = [node] if kind == "value" else [builder.item(node, i) for i in range(len(parts(have)))]
+        types = [Builder.type_of(x) for x in fields]
+        member = next((m for m in found if [p.type for p in m.parameters] == types), found[0])
+        items = [self.fit(builder, x, Builder.type_of(p)) for x, p in zip(fields, member.parameters)]
+        head = Constant(member, want)
+        return builder.apply(PARTIAL, head, *items, type=want) if items else head
 
     # -- nodes
 
@@ -290,6 +319,12 @@ class _Body:
         if isinstance(use, Label):
             captured = node.inputs[2:] if value is PARTIAL else [self._gradient_operand(node)]
             return self._closure(builder, use, [self.get(x) for x in captured], fact)
+        if isinstance(use, MethodUse):
+            return self._method(builder, node, use, fact)
+        if isinstance(use, FieldUse):
+            head = builder.item(self.get(node.inputs[1]), use.index)
+            operands = [self.get(x) for x in node.inputs[3:]]
+            return self._unknown_call(builder, head, use.contexts, operands, len(operands), (), fact)
         if value is GRADIENT_CALL:
             return self._gradient_call(builder, node, use[1], self.get(node.inputs[1]), [self.get(x) for x in node.inputs[3:]], fact)
         assert isinstance(use, list), f"{node!r} was not inferred"
@@ -298,12 +333,65 @@ class _Body:
         if isinstance(value, Graph):
             graph = self.m.instance(use[0])
             return self._call(builder, graph, [self.get(x) for x in node.inputs[1:]], fact)
-        if value is CALL_STAR or value is CALL_WITH:
-            count, names = node.inputs[2].value  # type: ignore[attr-defined]
-            operands = [self.get(x) for x in node.inputs[3:]]
-            return self._unknown_call(builder, self.get(node.inputs[1]), use, operands, count, names, fact)
+        if value is CALL_WITH:
+            operands, names = self._call_operands(builder, node)
+            return self._unknown_call(builder, self.get(node.inputs[1]), use, operands, len(operands) - len(names), names, fact)
         operands = [self.get(x) for x in node.inputs[1:]]
         return self._unknown_call(builder, self.get(head), use, operands, len(operands), (), fact)
+
+    def _call_operands(self, builder: Builder, node: Apply) -> tuple[list[Node], tuple[str, ...]]:
+        """The arguments of a call with '*', '**' or keywords, as inference laid them out."""
+        paths, names = self.context.uses[node.id, "call"]  # type: ignore[index]
+        given = [self.get(x) for x in node.inputs[3:]]
+        return [given[i] if item is None else builder.item(given[i], item) for i, item in paths], names
+
+    def _method(self, builder: Builder, node: Apply, use: MethodUse, fact: Abstract) -> Node:
+        """The call of a user's method; for a union a branch for each constructor."""
+        head = node.inputs[0]
+        if isinstance(head, Constant) and head.value is CALL_WITH:
+            given, _ = self._call_operands(builder, node)
+            callee = node.inputs[1]
+        else:
+            given, callee = [self.get(x) for x in node.inputs[1:]], head
+        operands = [self.get(callee) if i < 0 else given[i] for i in use.positions]
+        if len(use.cases) == 1:
+            case = use.cases[0]
+            return self._call(builder, self.m.instance(use.contexts[0]), self._recipe(builder, case.recipe, operands), fact)
+        return self._method_case(builder, use, 0, operands, fact)
+
+    def _method_case(self, builder: Builder, use: MethodUse, index: int, operands: list[Node], fact: Abstract) -> Node:
+        case = use.cases[index]
+        if index == len(use.cases) - 1:
+            return self._method_call(builder, use, index, operands, fact)
+        assert case.label is not None
+        label = Label_(self.m.label_graph(case.label))
+        test = builder.apply(PRIMITIVES["closure_is"], operands[0], Constant(label, Static(label)), type=BOOL)
+        arms = []
+        for i, name in ((index, case.graph.name), (index + 1, "otherwise")):
+            arm = Graph(name, "branch", builder.provenance)
+            parameters = [arm.add_parameter(x.name, Builder.type_of(x)) for x in operands]
+            arm.result = self.m.type(fact.type)
+            inner = Builder(arm, builder.provenance)
+            made = self._method_call(inner, use, i, list(parameters), fact) if i == index else self._method_case(inner, use, i, list(parameters), fact)
+            arm.output = self.fit(inner, made, arm.result)
+            arms.append(arm)
+        return builder.apply(BRANCH, test, Constant(arms[0]), Constant(arms[1]), *operands, type=arms[0].result)
+
+    def _method_call(self, builder: Builder, use: MethodUse, index: int, operands: list[Node], fact: Abstract) -> Node:
+        case = use.cases[index]
+        receiver = operands[0]
+        want = self.m.type(case.receiver)
+        if case.label is not None and Builder.type_of(receiver) != want:
+            receiver = self._held(builder, receiver, case.label)
+        return self._call(builder, self.m.instance(use.contexts[index]), self._recipe(builder, case.recipe, [receiver, *operands[1:]]), fact)
+
+    def _held(self, builder: Builder, node: Node, label: Label) -> Node:
+        """The fields of a value that this constructor made, as a record."""
+        graph = self.m.label_graph(label)
+        name = Label_(graph)
+        items = [builder.apply(PRIMITIVES["closure_get"], node, Constant(name, Static(name)), builder.constant(i), type=Builder.type_of(p))
+                 for i, p in enumerate(graph.parameters)]
+        return items[0] if graph.flags["box"] == "value" else builder.record(graph.flags["box"], *items)
 
     def _gradient_operand(self, node: Apply) -> Node:
         head = node.inputs[0]
@@ -313,15 +401,65 @@ class _Body:
         """Copies the expansion into this graph over the typed operands."""
         made: dict[int, Node] = {}
         for leaf, operand in zip(use.leaves, operands):
-            made[leaf.id] = leaf if isinstance(leaf, Constant) else self.fit(builder, self.get(operand), self.m.type(leaf.type))  # type: ignore[arg-type]
-        output = use.output
+            made[leaf.id] = self._known(leaf) if isinstance(leaf, Constant) else self.fit(builder, self.get(operand), self.m.type(leaf.type))  # type: ignore[arg-type]
+        return self._copied(self.graph, use.output, made)
+
+    def _copied(self, graph: Graph, output: Node, made: dict[int, Node]) -> Node:
+        """`output` and what it needs, as nodes of `graph` with final types."""
         if not isinstance(output, Apply):
-            return made.get(output.id, output)
+            return made.get(output.id) or self._known(output)  # type: ignore[arg-type]
         for inner in schedule(output.graph, [output]):
-            if inner.id not in made:
-                inputs = [made.get(x.id, x) for x in inner.inputs]
-                made[inner.id] = Apply(self.graph, inputs, self.m.type(inner.type), inner.name, inner.provenance)  # type: ignore[arg-type]
+            if inner.id in made:
+                continue
+            head = inner.inputs[0]
+            primitive = head.value if isinstance(head, Constant) else None
+            t = self.m.type(inner.type)  # type: ignore[arg-type]
+            inputs = [head, *(made.get(x.id) or self._operand(primitive, i, x) for i, x in enumerate(inner.inputs[1:]))]
+            if primitive is CAST and Builder.type_of(inputs[1]) == t:
+                made[inner.id] = inputs[1]
+                continue
+            if primitive is PARTIAL:  # the constructor of a union says what it takes
+                fields = [Builder.type_of(p) for p in inputs[1].value.parameters]  # type: ignore[attr-defined]
+                inner_builder = Builder(graph, inner.provenance)
+                inputs[2:] = [self.fit(inner_builder, x, want) for x, want in zip(inputs[2:], fields)]
+            if primitive is BRANCH:  # the arms say what they take
+                taken = [Builder.type_of(p) for p in inputs[2].value.parameters]  # type: ignore[attr-defined]
+                inner_builder = Builder(graph, inner.provenance)
+                inputs[4:] = [self.fit(inner_builder, x, want) for x, want in zip(inputs[4:], taken)]
+            made[inner.id] = Apply(graph, inputs, t, inner.name, inner.provenance)
         return made[output.id]
+
+    def _operand(self, primitive: Any, i: int, x: Node) -> Node:
+        """A constant of an expansion: constructors become graphs or their names, arms are copied."""
+        if not isinstance(x, Constant):
+            raise AssertionError(f"{x!r} is not part of the expansion")
+        if isinstance(x.value, Label):
+            graph = self.m.label_graph(x.value)
+            if primitive is PARTIAL:
+                return Constant(graph, Function(graph.function_class) if graph.function_class else self.m.type(FunctionSet((x.value,))))
+            label = Label_(graph)
+            return Constant(label, Static(label))
+        if isinstance(x.value, Graph) and "expansion" in x.value.flags:
+            return Constant(self._arm(x.value))
+        return self._known(x)
+
+    def _arm(self, source: Graph) -> Graph:
+        """A copy of an arm that an expansion made."""
+        arm = Graph(source.name, "branch", source.provenance)
+        made: dict[int, Node] = {}
+        for p in source.parameters:
+            made[p.id] = arm.add_parameter(p.name, self.m.type(p.type), p.provenance)  # type: ignore[arg-type]
+        arm.result = self.m.type(source.result)  # type: ignore[arg-type]
+        arm.output = self.fit(Builder(arm, source.provenance), self._copied(arm, source.output, made), arm.result)
+        return arm
+
+    def _known(self, x: Constant) -> Constant:
+        t = Builder.type_of(x)
+        final = self.m.type(t)
+        if isinstance(x.type, Static) and isinstance(x.value, Type):
+            value = self.m.type(x.value)
+            return Constant(value, Static(value), x.name, x.provenance)
+        return x if final is t else Constant(x.value, final, x.name, x.provenance)
 
     def _switch(self, builder: Builder, node: Apply, fact: Abstract) -> Node:
         test = self.context.facts.get(node.inputs[1].id)
@@ -375,15 +513,22 @@ class _Body:
         if "gradient" in label.graph.flags:
             return operands
         signature = label.graph.signature
-        if signature is None or (not names and signature.variadic is None and count == len(label.graph.parameters) - label.graph.captured):
+        plain = signature is None or not (signature.variadic or signature.keywords or signature.keyword_only)
+        if plain and not names and count == len(label.graph.parameters) - label.graph.captured:
             return operands
+        return self._recipe(builder, arranged(label.graph, count, names), operands)
+
+    @staticmethod
+    def _recipe(builder: Builder, recipe: list[Any], operands: list[Node]) -> list[Node]:
         made: list[Node] = []
-        for part in arranged(label.graph, count, names):
+        for part in recipe:
             match part:
                 case int():
                     made.append(operands[part])
                 case tuple():
                     made.append(builder.tuple(*(operands[i] for i in part)))
+                case dict():
+                    made.append(builder.record(Structure("dict", tuple(part)), *(operands[i] for i in part.values())))
                 case _:
                     made.append(part)
         return made
@@ -405,4 +550,35 @@ class _Body:
         return builder.apply(GRADIENT_CALL, f, Constant(options, Static(options)), *fitted, type=self.m.type(fact.type))
 
 
-__all__ = ["monomorphize"]
+# -- records
+
+def erased(t: Type | None) -> Any:
+    """Records become tuples."""
+    match t:
+        case Record(items):
+            return Tuple(tuple(map(erased, items)))
+        case None:
+            return None
+        case _:
+            return map_parts(t, erased)
+
+
+def erase_records(root: Graph) -> None:
+    """What is a record to the user is a tuple from here on."""
+    from myia_notebook.gradient.classes import program_graphs
+    for graph in program_graphs(root):
+        graph.result = erased(graph.result)
+        for p in graph.parameters:
+            p.type = erased(p.type)
+        for node in (*schedule(graph), Apply(graph, [graph.output], None)):
+            node.type = erased(node.type)
+            for x in node.inputs:
+                if isinstance(x, Constant) and x.type is not None:
+                    if isinstance(x.type, Static) and isinstance(x.value, Type):
+                        x.value = erased(x.value)
+                        x.type = Static(x.value)
+                    else:
+                        x.type = erased(x.type)
+
+
+__all__ = ["erase_records", "erased", "monomorphize"]

@@ -43,8 +43,11 @@ def type_of_value(value: Any) -> Type:
             return FLOAT
         case None:
             return NONE
-        case tuple() if type(value) is tuple:
-            return Tuple(tuple(type_of_value(item) for item in value))
+        case tuple() | list() | dict():
+            from myia_notebook.infer.structures import describe
+            if type(value) not in (tuple, list, dict) and not hasattr(value, "_fields"):
+                raise error("M305", type=f"a value of class {type(value).__name__}", hint="use a plain tuple, list or dict")
+            return describe(value)
         case range():
             return RANGE
         case np.ndarray() if type(value) is np.ndarray:
@@ -60,6 +63,9 @@ def type_of_value(value: Any) -> Type:
         case _:
             if value is Ellipsis or _is_operation(value):
                 return Static(value)
+            from myia_notebook.infer.structures import describe, structure_of_class
+            if structure_of_class(type(value)) is not None:
+                return describe(value)
             name = type(value).__name__
             raise error("M305", type=f"a value of class {name}", hint="use numbers, NumPy arrays, tuples, None and functions")
 

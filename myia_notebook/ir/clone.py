@@ -7,7 +7,7 @@ that name them. Do not mix nodes of an original and of its copy.
 from __future__ import annotations
 
 from myia_notebook.ir.graph import Apply, Constant, Graph, Node, Parameter, schedule
-from myia_notebook.ir.types import Environment, Function, FunctionClass, Slice, Tuple, Type
+from myia_notebook.ir.types import Environment, Function, FunctionClass, List, Slice, Tuple, Type, map_parts
 
 
 def labels_of(graph: Graph) -> list[Graph]:
@@ -48,9 +48,8 @@ class Cloner:
 
     def type(self, t: Type | None) -> Type | None:
         match t:
-            case Tuple(items):
-                copied = tuple(self.type(item) for item in items)
-                return t if all(a is b for a, b in zip(copied, items)) else Tuple(copied)  # type: ignore[arg-type]
+            case Tuple() | List():
+                return map_parts(t, self.type)  # type: ignore[arg-type]
             case Function(cls):
                 return Function(self.function_class(cls))
             case Environment(cls):

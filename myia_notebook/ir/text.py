@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from myia_notebook.ir.graph import UNDEFINED, ZERO, Constant, Graph, Node, reachable, schedule
-from myia_notebook.ir.types import Environment, Function, Tuple, Type
+from myia_notebook.ir.types import Environment, Function, List, Tuple, Type
 from myia_notebook.ops.primitive import Primitive
 
 
@@ -45,6 +45,8 @@ class Printer:
                 return "?"
             case Tuple(items):
                 return f"({', '.join(map(self.type, items))}{',' if len(items) == 1 else ''})"
+            case List(item):
+                return f"list[{self.type(item)}]"
             case Function(cls):
                 return f"fn<{' | '.join(map(self._name_graph, cls.members))}>"
             case Environment(cls):

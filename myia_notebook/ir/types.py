@@ -3,6 +3,9 @@
     Scalar(dtype, weak)      bool int64 int32 float64 float32; weak: a Python `int`/`float`, which does not promote an array
     Array(dtype, shape)      rank >= 1; the shape is fully known
     Tuple(items)             also the empty tuple, `UNIT`
+    Record(items, structure) a tuple with names: a dataclass, a NamedTuple, a dict, a list of known length. Only while inferring: a
+                             typed graph has plain tuples in its place
+    List(item)               a list whose length is known only at run time
     NoneType()               the type of `None`
     Static(value)            a compile-time value that never exists at run time: str, dtype, operation, `...`
     Slice(start, stop, step) of types; its values are known when a program is compiled
@@ -17,6 +20,7 @@ the class object, so that a type is always finite and hashing it never loops.
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +64,49 @@ class Tuple(Type):
 
     def __str__(self) -> str:
         return f"({', '.join(map(str, self.items))}{',' if len(self.items) == 1 else ''})"
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """What a record is to the user. `kind`: 'dataclass', 'namedtuple' (then `cls` is the class), 'dict', 'list', 'text' (an f-string)."""
+
+    kind: str
+    names: tuple[str, ...] = ()
+    cls: Any = None
+
+    def __str__(self) -> str:
+        return self.kind if self.cls is None else self.cls.__name__
+
+
+LIST, TEXT = Structure("list"), Structure("text")
+
+
+@dataclass(frozen=True, slots=True)
+class Record(Tuple):
+    """The items are the fields in order. A list of known length and a text have no names."""
+
+    structure: Structure = LIST
+
+    def __str__(self) -> str:
+        match self.structure:
+            case Structure("list"):
+                return f"[{', '.join(map(str, self.items))}]"
+            case Structure("text"):
+                return "str"
+            case Structure("dict", names):
+                return "{" + ", ".join(f"{n!r}: {t}" for n, t in zip(names, self.items)) + "}"
+            case Structure(names=names):
+                return f"{self.structure}({', '.join(f'{n}: {t}' for n, t in zip(names, self.items))})"
+
+
+@dataclass(frozen=True, slots=True)
+class List(Type):
+    """Immutable in a program; as a sensitivity, items beyond the end are zero."""
+
+    item: Type
+
+    def __str__(self) -> str:
+        return "[]" if isinstance(self.item, Never) else f"[{self.item}…]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +189,33 @@ NEVER = Never()
 RANGE = Range()
 
 
+def parts(t: Type | None) -> tuple[Type, ...]:
+    """The types that a value of type t directly consists of (tuples and lists)."""
+    match t:
+        case Tuple(items):
+            return items
+        case List(item):
+            return (item,)
+        case _:
+            return ()
+
+
+def map_parts(t: Type, function: Callable[[Type], Type]) -> Type:
+    """t with each direct part replaced; t itself when nothing changes."""
+    match t:
+        case Record(items, structure):
+            mapped = tuple(map(function, items))
+            return t if all(a is b for a, b in zip(mapped, items)) else Record(mapped, structure)
+        case Tuple(items):
+            mapped = tuple(map(function, items))
+            return t if all(a is b for a, b in zip(mapped, items)) else Tuple(mapped)
+        case List(item):
+            new = function(item)
+            return t if new is item else List(new)
+        case _:
+            return t
+
+
 def is_float(t: Type) -> bool:
     """Whether t is a scalar or array of a floating dtype: the only leaves with a sensitivity."""
     return isinstance(t, (Scalar, Array)) and t.dtype in FLOAT_DTYPES
@@ -154,6 +228,8 @@ def sensitivity(t: Type) -> Type:
             return t if is_float(t) else UNIT
         case Tuple(items):
             return Tuple(tuple(sensitivity(item) for item in items))
+        case List(item):
+            return List(sensitivity(item))
         case Function(cls):
             return Environment(cls)
         case Environment():
@@ -167,6 +243,8 @@ def is_trivial(t: Type) -> bool:
     match t:
         case Tuple(items):
             return all(is_trivial(item) for item in items)
+        case List(item):
+            return is_trivial(item)
         case Scalar() | Array():
             return not is_float(t)
         case Environment():
@@ -176,5 +254,5 @@ def is_trivial(t: Type) -> bool:
 
 
 __all__ = ["BOOL", "BOOL_DTYPE", "FLOAT", "FLOAT32", "FLOAT64", "FLOAT_DTYPES", "INT", "INT32", "INT64", "INT_DTYPES", "NEVER",
-           "NONE", "RANGE", "UNIT", "Array", "Environment", "Function", "FunctionClass", "Never", "NoneType", "Range", "Scalar",
-           "Slice", "Static", "Tuple", "Type", "is_float", "is_trivial", "sensitivity"]
+           "LIST", "NONE", "RANGE", "TEXT", "UNIT", "Array", "Environment", "Function", "FunctionClass", "List", "Never", "NoneType", "Range", "Record",
+           "Scalar", "Slice", "Static", "Structure", "Tuple", "Type", "is_float", "is_trivial", "map_parts", "parts", "sensitivity"]

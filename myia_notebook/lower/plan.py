@@ -23,6 +23,7 @@ from myia_notebook.ir.types import (
     Environment,
     Function,
     FunctionClass,
+    List,
     NoneType,
     Range,
     Scalar,
@@ -31,6 +32,7 @@ from myia_notebook.ir.types import (
     Tuple,
     Type,
     is_float,
+    parts,
     sensitivity,
 )
 from myia_notebook.ops.environment import Label
@@ -46,7 +48,7 @@ def words(t: Type) -> list[str]:
     match t:
         case Scalar(dtype):
             return [{"float64": "f", "float32": "s", "int64": "i", "int32": "w", "bool": "b"}[dtype]]
-        case Array() | Function() | Environment():
+        case Array() | Function() | Environment() | List():
             return ["p"]
         case Tuple(items):
             return [w for item in items for w in words(item)]
@@ -74,6 +76,11 @@ def array_words(t: Type) -> list[tuple[int, Array]]:
             case _:
                 place += len(words(item))
     return found
+
+
+def needs_arena(t: Type | None) -> bool:
+    """Whether a result lies in the machine's memory: lists, closures and unions do."""
+    return isinstance(t, (List, Function)) or any(map(needs_arena, parts(t)))
 
 
 @dataclass(slots=True)
@@ -149,6 +156,8 @@ def _sum(builder: Builder, x: object, y: object, t: Type, made: dict[int, Graph]
         case Tuple(items):
             parts = [_sum(builder, builder.item(x, i), builder.item(y, i), item, made) for i, item in enumerate(items)]  # type: ignore[arg-type]
             return builder.apply(PRIMITIVES["make_tuple"], *parts, type=t)  # type: ignore[return-value]
+        case List():
+            return builder.apply(LIST_ADD, x, y, type=t)  # type: ignore[arg-type, return-value]
         case _ if is_float(t):
             return builder.apply(ADD, x, y, type=t)  # type: ignore[arg-type, return-value]
         case _:
@@ -221,5 +230,5 @@ def _look(name: str) -> object:
     return Primitive(name, why, why, NotDifferentiable("a test"), NotDifferentiable("a test"), why, name, False, frozenset(), (), "lower.plan")
 
 
-_LOOK = {name: _look(name) for name in ("env_is_zero", "env_is")}
-ENV_IS_ZERO, ENV_IS = _LOOK["env_is_zero"], _LOOK["env_is"]
+_LOOK = {name: _look(name) for name in ("env_is_zero", "env_is", "list_add")}
+ENV_IS_ZERO, ENV_IS, LIST_ADD = _LOOK["env_is_zero"], _LOOK["env_is"], _LOOK["list_add"]

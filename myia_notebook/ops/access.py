@@ -1,27 +1,61 @@
 """Subscripts, attributes, methods and iteration, as operations."""
 from __future__ import annotations
 
+import difflib
 import math
 from typing import Any
 
 import numpy as np
 
 from myia_notebook.errors import error
-from myia_notebook.ir.types import INT, INT_DTYPES, Array, NoneType, Scalar, Static, Tuple
+from myia_notebook.ir.graph import UNDEFINED, Constant
+from myia_notebook.ir.types import BOOL, INT, INT_DTYPES, NEVER, NONE, Array, List, NoneType, Record, Scalar, Static, Tuple
 from myia_notebook.ops.expression import Builder, Expr, apply
+from myia_notebook.ops.index import result_shape
+from myia_notebook.ops.iteration import ITERATION, Marker, marker_of
 from myia_notebook.ops.operation import Operation
-from myia_notebook.ops.operators import Keywords, SliceValue, apply_index, convert, known, make, require_static, static_value, tuple_items
+from myia_notebook.ops.operators import (
+    Keywords,
+    SliceValue,
+    apply_index,
+    convert,
+    equal_items,
+    fitted,
+    is_sequence,
+    is_static_list,
+    known,
+    labels_of,
+    list_sum,
+    make,
+    make_list,
+    narrowed,
+    require_static,
+    run_time_list,
+    static_value,
+    truth_of,
+    tuple_items,
+)
+from myia_notebook.ops.primitive import UNKNOWN
+from myia_notebook.ops.promotion import shape_of
+from myia_notebook.ops.records import dict_display, dict_method, field, is_dict, make_record, make_text, with_item
+
+SLICE = Marker("slice")
 
 
 def _make_slice(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
+    """start:stop:step, known before running, or (for lists) a tuple of run-time bounds."""
     parts: list[int | None] = []
     for x in arguments:
-        value = require_static(x, "the bound of a slice")
-        if value is not None and not isinstance(value, int):
+        value = static_value(x)
+        if value is not UNKNOWN and value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+            raise error("M301", operation="a slice", types=str(x.type), hint="bounds are ints")
+        if value is UNKNOWN and not (isinstance(x.type, Scalar) and x.type.dtype in INT_DTYPES):
             raise error("M301", operation="a slice", types=str(x.type), hint="bounds are ints")
         parts.append(value)
     if parts[2] == 0:
         raise error("M402", message="slice step cannot be zero")
+    if UNKNOWN in parts:
+        return make(builder, [known(builder, SLICE, Static(SLICE)), *arguments])
     value = SliceValue(*parts)
     return known(builder, value, Static(value))
 
@@ -30,32 +64,101 @@ def _getitem(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Exp
     """getitem(x, i, j, …): one argument for each part of the subscript."""
     x, *places = arguments
     if isinstance(x.type, Array):
-        if len(places) == 1 and isinstance(places[0].type, Tuple):
+        if len(places) == 1 and is_sequence(places[0].type) and marker_of(places[0].type) is None and not is_static_list(places[0].type):
             places = tuple_items(places[0])
         return _array_item(x, places)
-    if isinstance(x.type, Tuple):
-        if len(places) != 1:
-            raise error("M301", operation="a tuple's item", types="several indices")
-        return _tuple_item(x, places[0])
-    raise error("M301", operation="a subscript", types=str(x.type))
+    if len(places) != 1 and (isinstance(x.type, (Tuple, List))):
+        raise error("M301", operation="an item", types=f"{x.type} with several indices")
+    if is_dict(x.type):
+        return _dict_item(x, places[0])
+    if isinstance(x.type, List):
+        return _list_item(x, places[0])
+    if is_sequence(x.type):
+        return tuple_item(x, places[0])
+    if isinstance(x.type, Static) and isinstance(x.type.value, str):
+        where = require_static(places[0], "the index of a text")
+        found = x.type.value[slice(where.start, where.stop, where.step) if isinstance(where, SliceValue) else where]
+        return known(builder, found, Static(found))
+    raise error("M301", operation="a subscript", types=str(x.type), hint=_optional_hint(x))
 
 
-def _tuple_item(x: Expr, place: Expr) -> Expr:
+def _optional_hint(x: Expr) -> str:
+    return "tell the cases apart first, with isinstance or 'is None'" if labels_of(x) is not None else ""
+
+
+def _dict_item(x: Expr, place: Expr) -> Expr:
+    key = require_static(place, "the key of a dict")
+    names = x.type.structure.names  # type: ignore[union-attr]
+    if key not in names:
+        raise error("M404", key=key, keys=", ".join(map(repr, names)))
+    return Expr(x.builder, x.builder.item(x.node, names.index(key)))
+
+
+def _list_item(x: Expr, place: Expr) -> Expr:
+    """An item or a slice of a list of run-time length."""
+    n = apply("list_length", x)
+    where = static_value(place)
+    if isinstance(where, SliceValue) or marker_of(place.type) is SLICE:
+        return _list_slice(x, n, where, place)
+    if not isinstance(place.type, Scalar) or place.type.dtype not in INT_DTYPES:
+        raise error("M301", operation="a list's item", types=str(place.type), hint="the index is an int or a slice")
+    return apply("list_get", x, apply("list_index", place, n))
+
+
+def _list_slice(x: Expr, n: Expr, where: Any, place: Expr) -> Expr:
+    builder = x.builder
+    if isinstance(where, SliceValue):
+        start, stop, step = (None if v is None else known(builder, v) for v in (where.start, where.stop, where.step))
+    else:
+        start, stop, step = (None if p.type == NONE else convert(p, INT) for p in tuple_items(place)[1:])
+    size = 1 if step is None else step.value
+    if not isinstance(size, int):
+        raise error("M306", what="the step of a slice of a list", hint="write the step as a number")
+    low, high = (known(builder, 0), n) if size > 0 else (known(builder, -1), n - 1)
+
+    def bound(v: Expr | None, default: Expr) -> Expr:
+        if v is None:
+            return default
+        shifted = apply("add", v, choose_int(v < 0, n, known(builder, 0)))
+        return apply("minimum", apply("maximum", shifted, low), high)
+
+    first, last = bound(start, low if size > 0 else high), bound(stop, high if size > 0 else low)
+    span = last - first if size > 0 else first - last
+    count = apply("maximum", apply("floor_divide", span + (abs(size) - 1), abs(size)), 0)
+    return apply("list_slice", x, first, size, count)
+
+
+def choose_int(test: Expr, x: Expr, y: Expr) -> Expr:
+    from myia_notebook.ops.table import PRIMITIVES
+    builder = x.builder
+    return builder.expr(builder.apply(PRIMITIVES["switch"], test.node, x.node, y.node, type=INT))
+
+
+def tuple_item(x: Expr, place: Expr) -> Expr:
     items = tuple_items(x)
     where = static_value(place)
+    remake = make_list if is_static_list(x.type) else make
     if isinstance(where, SliceValue):
-        return make(x.builder, items[slice(where.start, where.stop, where.step)])
+        return remake(x.builder, items[slice(where.start, where.stop, where.step)])
+    if marker_of(place.type) is SLICE:
+        if is_static_list(x.type):
+            return _list_item(run_time_list(x), place)
+        raise error("M306", what="the bound of a slice of a tuple", hint="its length would be known only at run time: use a list")
     if not isinstance(place.type, Scalar) or place.type.dtype not in INT_DTYPES:
         raise error("M301", operation="a tuple's item", types=str(place.type), hint="the index is an int or a slice")
+    what = "a list" if is_static_list(x.type) else "a tuple"
     if isinstance(where, int):
         if not -len(items) <= where < len(items):
-            raise error("M403", index=where, axis="a tuple", size=len(items))
+            raise error("M403", index=where, axis=what, size=len(items))
         return items[where]
     if not items:
-        raise error("M403", index="", axis="a tuple", size=0)
-    if any(item.type != items[0].type for item in items):
-        raise error("M306", what="the index of a tuple with items of several types", hint=f"the items are {x.type}")
-    return _choose(x.builder, place, items)
+        raise error("M403", index="", axis=what, size=0)
+    if is_static_list(x.type) and len(items) > 8:
+        return _list_item(run_time_list(x), place)
+    t = items[0].type
+    for item in items[1:]:
+        t = x.builder.join(t, item.type)
+    return _choose(x.builder, place, [fitted(item, t) for item in items])
 
 
 def _choose(builder: Builder, place: Expr, items: list[Expr]) -> Expr:
@@ -70,7 +173,12 @@ def _choose(builder: Builder, place: Expr, items: list[Expr]) -> Expr:
 
 
 def _array_item(x: Expr, places: list[Expr]) -> Expr:
-    """Basic indexing: ints, slices, None, `...`."""
+    spec, positions = basic_index(x, places)
+    return apply_index(x, spec, positions)
+
+
+def basic_index(x: Expr, places: list[Expr]) -> tuple[tuple[Any, ...], list[Expr]]:
+    """Basic indexing: ints, slices, None, `...`; (spec, run-time positions)."""
     assert isinstance(x.type, Array)
     shape = x.type.shape
     used = sum(1 for p in places if not isinstance(p.type, NoneType) and static_value(p) is not Ellipsis)
@@ -97,7 +205,7 @@ def _array_item(x: Expr, places: list[Expr]) -> Expr:
         else:
             raise error("M301", operation="indexing an array", types=str(place.type), hint="use ints, slices with known bounds, None and `...`")
     spec.extend(("slice", 0, n, 1) for n in shape[axis:])
-    return apply_index(x, tuple(spec), positions)
+    return tuple(spec), positions
 
 
 def _normalized(value: SliceValue, size: int) -> tuple[int, int, int]:
@@ -109,6 +217,9 @@ def _normalized(value: SliceValue, size: int) -> tuple[int, int, int]:
 def _getattr(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
     x, name_node = arguments
     name = static_value(name_node)
+    found = field(x, name)
+    if found is not None:
+        return found
     if isinstance(x.type, (Scalar, Array)) and not (isinstance(x.type, Scalar) and x.type.weak):
         shape = x.type.shape if isinstance(x.type, Array) else ()
         match name:
@@ -133,9 +244,16 @@ def _getattr(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Exp
 def _attribute_hint(x: Expr, name: Any) -> str:
     if isinstance(x.type, Array):
         return "arrays have shape, ndim, size, dtype, T and the methods of LANGUAGE"
-    if name == "append":
-        return "values never change in place: build a new tuple, `items = items + (x,)`"
-    return ""
+    if name in ("append", "extend", "insert", "pop"):
+        return "values never change in place: build a new list, `items = items + [x]`"
+    if isinstance(x.type, Record) and x.type.structure.kind in ("dataclass", "namedtuple"):
+        return suggestion_among(name, x.type.structure.names)
+    return _optional_hint(x)
+
+
+def suggestion_among(name: str, names: tuple[str, ...]) -> str:
+    close = difflib.get_close_matches(name, names, 1)
+    return f"did you mean '{close[0]}'?" if close else f"its fields are {', '.join(names)}"
 
 
 def _method(name: str) -> Any:
@@ -147,98 +265,132 @@ def _method(name: str) -> Any:
 def _call_method(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
     x, name_node, *rest = arguments
     name = static_value(name_node)
+    if is_dict(x.type):
+        found = dict_method(x, name, rest)
+        if found is not None:
+            return found
+    if name in ("index", "count") and is_sequence(x.type) and len(rest) == 1:
+        return _search(x, name, rest[0])
     operation = _method(name) if isinstance(x.type, (Array, Scalar)) else None
     if operation is not None and not (isinstance(x.type, Scalar) and x.type.weak):
         return operation.expand(builder, [x, *rest], keywords)
     raise error("M304", type=str(x.type), name=name, hint=_attribute_hint(x, name))
 
 
-# -- iteration over what is not a range: the loop's graph calls itself with the rest
+def _search(x: Expr, name: str, item: Expr) -> Expr:
+    """xs.count(item) of a sequence of known length."""
+    if name == "index":
+        raise error("M304", type=str(x.type), name=name, hint="loop over the items")
+    total = known(x.builder, 0)
+    for candidate in tuple_items(x):
+        total = total + convert(truth_of(equal_items(candidate, item)), INT)
+    return total
 
-ARRAY_ITERATOR = "array iterator"
+
+def _given_other(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
+    """given_other(x, value): value, where x is no sequence; a sequence never gets there."""
+    x, value = arguments
+    return Expr(builder, Constant(UNDEFINED, NEVER)) if isinstance(x.type, List) or is_sequence(x.type) else value
 
 
-def _iter_start(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
-    """A tuple is its own iterator; an array's is (marker, array, next position)."""
-    x = arguments[0]
-    if isinstance(x.type, Tuple):
-        return x
+def _is_sequence_of(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
+    """Whether a sequence pattern may match: of this length, or of at least this length."""
+    x, wanted, or_more = arguments
+    if isinstance(x.type, List):
+        n = apply("list_length", x)
+        return n >= wanted.value if or_more.value else n.equals(wanted.value)
     if isinstance(x.type, Array):
-        return make(builder, [known(builder, ARRAY_ITERATOR), x, known(builder, 0)])
-    raise error("M301", operation="a for loop", types=str(x.type), hint="loop over a range, a tuple or an array")
-
-
-def _is_array_iterator(x: Expr) -> bool:
-    return isinstance(x.type, Tuple) and bool(x.type.items) and x.type.items[0] == Static(ARRAY_ITERATOR)
-
-
-def _iter_more(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
-    x = arguments[0]
-    if _is_array_iterator(x):
-        _, array, position = tuple_items(x)
-        assert isinstance(array.type, Array)
-        return position < array.type.shape[0]
-    assert isinstance(x.type, Tuple)
-    return known(builder, bool(x.type.items))
-
-
-def _iter_value(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
-    x = arguments[0]
-    if _is_array_iterator(x):
-        _, array, position = tuple_items(x)
-        return _array_item(array, [position])
-    return tuple_items(x)[0]
-
-
-def _iter_next(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
-    x = arguments[0]
-    if _is_array_iterator(x):
-        marker, array, position = tuple_items(x)
-        return make(builder, [marker, array, position + 1])
-    return make(builder, tuple_items(x)[1:])
-
-
-def _unpack(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
-    """unpack(x, before, after): the items of x as a tuple; with after >= 0 there is a star between them. Refuses a wrong number."""
-    x, before_node, after_node = arguments
-    before, after = static_value(before_node), static_value(after_node)
-    if isinstance(x.type, Tuple):
-        items = tuple_items(x)
-    elif isinstance(x.type, Array):
-        items = [apply_index(x, ("int", *(("slice", 0, n, 1) for n in x.type.shape[1:])), [known(builder, i)]) for i in range(x.type.shape[0])]
+        size = x.type.shape[0]
+    elif is_sequence(x.type):
+        size = len(x.type.items)  # type: ignore[union-attr]
     else:
-        raise error("M308", message=f"cannot unpack {x.type}", hint="only tuples and arrays can be unpacked")
-    wanted = before + max(after, 0)
-    if len(items) < wanted or (after < 0 and len(items) != before):
-        few = "not enough" if len(items) < wanted else "too many"
-        raise error("M402", message=f"{few} values to unpack (expected {'at least ' if after >= 0 else ''}{wanted}, got {len(items)})")
-    if after < 0:
-        return make(builder, items)
-    last = len(items) - after
-    return make(builder, [*items[:before], make(builder, items[before:last]), *items[last:]])
+        return known(builder, False)
+    return known(builder, size >= wanted.value if or_more.value else size == wanted.value)
 
 
-def _as_int(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
-    """A bound of a range."""
-    x = arguments[0]
-    if isinstance(x.type, Scalar) and x.type.dtype == "bool":
-        return convert(x, INT)
-    if not isinstance(x.type, Scalar) or x.type.dtype not in INT_DTYPES:
-        raise error("M301", operation="range", types=str(x.type), hint="bounds are ints")
-    return convert(x, INT)
+# -- setting an item: the array, list or dict with that item changed
+
+def _setitem(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
+    """setitem(x, value, i, j, …)"""
+    x, value, *places = arguments
+    if is_dict(x.type):
+        key = require_static(places[0], "the key of a dict")
+        if len(places) != 1 or not isinstance(key, str):
+            raise error("M301", operation="a dict's item", types=str(places[0].type), hint="keys are strings")
+        return with_item(x, key, value)
+    if isinstance(x.type, List) or is_static_list(x.type):
+        return _set_list_item(x, value, places)
+    if isinstance(x.type, Array):
+        return _set_array_item(x, value, places)
+    raise error("M301", operation="setting an item", types=str(x.type), hint="tuples and numbers never change: build a new value")
+
+
+def _set_list_item(x: Expr, value: Expr, places: list[Expr]) -> Expr:
+    builder = x.builder
+    if len(places) != 1 or not isinstance(places[0].type, Scalar):
+        raise error("M301", operation="setting an item of a list", types="a slice or several indices", hint="build the list with + and slices")
+    i = places[0]
+    if is_static_list(x.type) and isinstance(i.value, int):
+        items = tuple_items(x)
+        if not -len(items) <= i.value < len(items):
+            raise error("M403", index=i.value, axis="a list", size=len(items))
+        items[i.value] = value
+        return make_list(builder, items)
+    xs = run_time_list(x)
+    n = apply("list_length", xs)
+    position = apply("list_index", i, n)
+    before = apply("list_slice", xs, 0, 1, position)
+    after = apply("list_slice", xs, position + 1, 1, n - position - 1)
+    return list_sum(list_sum(before, make_list(builder, [value])), after)
+
+
+def _set_array_item(x: Expr, value: Expr, places: list[Expr]) -> Expr:
+    """x with the elements at a basic index replaced: x · (not there) + value there."""
+    if len(places) == 1 and is_sequence(places[0].type):
+        places = tuple_items(places[0])
+    assert isinstance(x.type, Array)
+    if len(places) == 1 and isinstance(places[0].type, Array) and places[0].type.dtype == "bool":
+        return strong_like(apply("where", _mask_like(places[0], x), value, x), x)
+    spec, positions = basic_index(x, places)
+    shape = result_shape(x.type.shape, spec)
+    if not isinstance(value.type, (Scalar, Array)):
+        raise error("M301", operation="setting an item of an array", types=str(value.type))
+    value = convert(value, Array(x.type.dtype, value.type.shape) if isinstance(value.type, Array) else Scalar(x.type.dtype) if x.type.dtype != "bool" else BOOL)
+    if shape_of(value.type) != shape:
+        value = apply("broadcast_to", value, static=[shape]) if shape else apply("reshape", value, static=[()])
+    from myia_notebook.ops.table import PRIMITIVES
+    builder = x.builder
+    return builder.expr(builder.apply(PRIMITIVES["index_set"], x.node, value.node, builder.constant(spec), *(p.node for p in positions)))
+
+
+def _mask_like(mask: Expr, x: Expr) -> Expr:
+    """A boolean array over the first axes of x, as one that broadcasts with x."""
+    assert isinstance(mask.type, Array) and isinstance(x.type, Array)
+    if mask.type.shape != x.type.shape[:len(mask.type.shape)]:
+        raise error("M402", message=f"the mask has shape {mask.type.shape}, the array {x.type.shape}")
+    extra = len(x.type.shape) - len(mask.type.shape)
+    return apply("reshape", mask, static=[(*mask.type.shape, *(1,) * extra)]) if extra else mask
+
+
+def strong_like(x: Expr, like: Expr) -> Expr:
+    return convert(x, like.type) if x.type != like.type else x
 
 
 NAMED: dict[str, Operation] = {
-    "as_int": Operation("int", _as_int, "int"),
     "getitem": Operation("[ ]", _getitem, "[ ]"),
     "make_slice": Operation(":", _make_slice, ":"),
     "getattr_": Operation(".", _getattr, "."),
     "call_method": Operation(".", _call_method, "."),
-    "iter_start": Operation("iterate", _iter_start, "iterate"),
-    "iter_more": Operation("more", _iter_more, "more?"),
-    "iter_value": Operation("next", _iter_value, "next"),
-    "iter_next": Operation("rest", _iter_next, "rest"),
-    "unpack": Operation("unpack", _unpack, "unpack"),
+    "setitem": Operation("[ ]=", _setitem, "[ ]="),
+    "is_sequence_of": Operation("matches", _is_sequence_of, "matches"),
+    "make_text": Operation("text", make_text, "text"),
+    "given_other": Operation("given", _given_other, "given"),
+    "given": Operation("given", lambda builder, arguments, keywords: arguments[1], "given"),
+    "narrow": Operation("is", narrowed, "is"),
+    "make_record": Operation("record", make_record, "record"),
+    "make_list": Operation("[ ]", lambda builder, arguments, keywords: make_list(builder, arguments), "[ ]"),
+    "dict_display": Operation("{ }", dict_display, "{ }"),
+    **ITERATION,
 }
 
 __all__ = ["NAMED"]

@@ -88,6 +88,9 @@ def add_values(a: Any, b: Any) -> Any:
             if not x:
                 work.pop()
                 results.append(())
+        elif isinstance(x, list):
+            both = [add_values(p, q) for p, q in zip(x, y)]
+            results.append([*both, *(x if len(x) > len(y) else y)[len(both):]])
         elif isinstance(x, EnvironmentValue):
             keys = [k for k in x.parts if k in y.parts]
             rest = {**x.parts, **{k: v for k, v in y.parts.items() if k not in x.parts}}

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from myia_notebook.ir.graph import ZERO, Apply, Constant, Graph, Node
-from myia_notebook.ir.types import UNIT, Static, Tuple, Type
+from myia_notebook.ir.types import UNIT, Record, Static, Structure, Tuple, Type
 from myia_notebook.ops.primitive import UNKNOWN, Abstract, Primitive
 from myia_notebook.provenance import UNKNOWN as NO_PROVENANCE
 from myia_notebook.provenance import Provenance
@@ -31,6 +31,7 @@ class Builder:
                  known: dict[int, Any] | None = None) -> None:
         self.graph, self.provenance, self.on_new = graph, provenance, on_new
         self.known: dict[int, Any] = {} if known is None else known
+        self.box: Any = None  # how unions are formed, while expanding operations
 
     def abstract(self, node: Node) -> Abstract:
         if isinstance(node, Constant):
@@ -91,6 +92,45 @@ class Builder:
             if not any(v is ZERO for v in values):
                 return Constant(tuple(values), types, name, self.provenance)
         return self.apply(make_tuple, *items, type=types, name=name)
+
+    def record(self, structure: Structure, *items: Node) -> Node:
+        """A record of these fields."""
+        made = self.tuple(*items)
+        t = Record(tuple(map(self.type_of, items)), structure)
+        if isinstance(made, Constant):
+            return Constant(made.value, t, "", self.provenance)
+        made.type = t
+        return made
+
+    def branch(self, test: Expr, operands: tuple[Expr, ...], first: Callable[..., Expr], second: Callable[..., Expr]) -> Expr:
+        """(first if test else second)(operands…): only one of them is computed. Used while expanding operations; the results are joined."""
+        from myia_notebook.ops.table import PRIMITIVES
+        arms: list[Graph] = []
+        for function in (first, second):
+            arm = Graph("case", "branch", self.provenance)
+            inner = type(self)(arm, self.provenance, None)
+            inner.box = self.box
+            parameters = [arm.add_parameter(o.node.name, o.type, o.node.provenance) for o in operands]
+            made = function(*(Expr(inner, p) for p in parameters))
+            arm.output = made.node
+            arm.result = made.type
+            arms.append(arm)
+        t = self.join(arms[0].result, arms[1].result)
+        for arm in arms:
+            arm.result = t
+            arm.flags["expansion"] = True
+        node = self.apply(PRIMITIVES["branch"], test.node, Constant(arms[0], Static(arms[0])), Constant(arms[1], Static(arms[1])),
+                          *(o.node for o in operands), type=t)
+        return self.expr(node)
+
+    def join(self, a: Any, b: Any) -> Type:
+        """The join of two types (M302 when there is none)."""
+        from myia_notebook.errors import error
+        from myia_notebook.infer.join import CannotJoin, join
+        try:
+            return join(a, b, self.box)
+        except CannotJoin:
+            raise error("M302", first=a, second=b) from None
 
     def item(self, value: Node, index: int, name: str = "") -> Node:
         """`value[index]` of a tuple, read directly where the tuple is visible."""

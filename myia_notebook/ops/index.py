@@ -143,6 +143,46 @@ index_add = Primitive("index_add", _index_add_infer, _index_add_value, _index_ad
                       frozenset({"index"}), (Sample((_X, 2.0, ("int", "int"), 0, 1), (0, 1)),), "docs/operations.md")
 
 
+def _index_set_value(x: Any, v: Any, spec: tuple[Any, ...], *positions: Any) -> Any:
+    result = np.array(x)
+    try:
+        result[python_index(spec, positions)] = v
+    except IndexError as problem:
+        raise error("M703", message=str(problem)) from None
+    return result
+
+
+def _index_set_infer(arguments: list[Abstract]) -> Type:
+    x, v, spec, *positions = arguments
+    assert isinstance(x.type, Array)
+    _check_known(x.type.shape, spec.value, positions)
+    return x.type
+
+
+def _index_set_rule(x: Expr, v: Expr, spec: Expr, *rest: Expr) -> tuple[Any, ...]:
+    """∇x: ∇z with zeros there; ∇v: ∇z there."""
+    *positions, _, d = rest
+
+    def kept() -> Expr:
+        from myia_notebook.ops.table import PRIMITIVES
+        builder = d.builder
+        zero = builder.zero(v.type)
+        return Expr(builder, builder.apply(PRIMITIVES["index_set"], d.node, zero, spec.node, *(p.node for p in positions)), True)
+
+    return (kept, lambda: _with_spec("index", d, [spec.value], positions), None, *(None for _ in positions))
+
+
+index_set = Primitive("index_set", _index_set_infer, _index_set_value, _index_set_rule, Linear((0, 1)), Kernel("index_set"), "set", False,
+                      frozenset({"index", "may_fail"}), (Sample((_X, 2.0, ("int", "int"), 0, 1), (0, 1)),
+                                                         Sample((_X, np.array([1.0, 2.0]), (("slice", 0, 2, 1), "int"), -1), (0, 1))),
+                      "NumPy, assignment to a basic index")
+
+
+def _check_length_value(xs: Any, n: int, wanted: int, or_more: bool, message: str) -> Any:
+    if n < wanted or (n != wanted and not or_more):
+        raise error("M702", message=message)
+    return xs
+
 
 def _check_index_infer(arguments: list[Abstract]) -> Type:
     position, size = arguments
@@ -161,6 +201,9 @@ _DISCRETE = NotDifferentiable("a position is an integer")
 check_index = Primitive("check_index", _check_index_infer, _check_index_value, _DISCRETE, _DISCRETE, Kernel("check_index"), "index", False,
                         frozenset({"may_fail"}), (Sample((-1, 3)), Sample((2, 3))), "Python, sequence indexing")
 
-FAMILY: tuple[Primitive, ...] = (index, scatter, index_add, check_index)
+check_length = Primitive("check_length", lambda a: a[0].type, _check_length_value, lambda xs, n, wanted, more, message, out, d: (d, None, None, None, None),
+                         Linear((0,)), Kernel("check_length"), "check", False, frozenset({"may_fail", "list"}), (), "Python, unpacking")
+
+FAMILY: tuple[Primitive, ...] = (index, scatter, index_add, index_set, check_index, check_length)
 
 __all__ = ["FAMILY", "python_index", "result_shape", "slice_length"]

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from myia_notebook.ops import closures, control, environment, index, logic, reduce, scalar, shape, tuples
+from myia_notebook.ops import closures, control, environment, index, lists, logic, reduce, scalar, shape, tuples
 from myia_notebook.ops.operation import Operation
 from myia_notebook.ops.primitive import Primitive
 
 _FAMILIES = (scalar.FAMILY, logic.FAMILY, tuples.FAMILY, control.FAMILY, environment.FAMILY, (closures.closure_is, closures.closure_get),
-             reduce.FAMILY, shape.FAMILY, index.FAMILY)
+             reduce.FAMILY, shape.FAMILY, index.FAMILY, lists.FAMILY)
 
 
 def _table() -> dict[str, Primitive]:
@@ -29,18 +29,21 @@ PRIMITIVES: dict[str, Primitive] = _table()
 make_tuple, tuple_getitem = tuples.make_tuple, tuples.tuple_getitem
 
 from myia_notebook.ops.access import NAMED  # noqa: E402  (operations expand to the primitives above)
+from myia_notebook.ops.iteration import ITERABLES  # noqa: E402
 from myia_notebook.ops.library import LIBRARY  # noqa: E402
 from myia_notebook.ops.operators import OPERATORS  # noqa: E402
+from myia_notebook.ops.records import constructor_of  # noqa: E402
 
-OPERATIONS: dict[Any, Operation] = {**OPERATORS, **LIBRARY}
+OPERATIONS: dict[Any, Operation] = {**OPERATORS, **ITERABLES, **LIBRARY}
 
 
 def operation_for(value: Any) -> Operation | None:
-    """The operation that a Python object stands for, or None."""
+    """The operation that a Python object stands for, or None. A dataclass or NamedTuple class stands for its constructor."""
     try:
-        return OPERATIONS.get(value)
+        found = OPERATIONS.get(value)
     except TypeError:  # unhashable
         return None
+    return constructor_of(value) if found is None and isinstance(value, type) else found
 
 
 __all__ = ["NAMED", "OPERATIONS", "PRIMITIVES", "make_tuple", "operation_for", "tuple_getitem"]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from myia_notebook.ir.graph import UNDEFINED, ZERO, Apply, Constant, Graph, Node, callee_of, graph_constant, is_symbolic, primitive_of, reachable, schedule
-from myia_notebook.ir.types import BOOL, INT, UNIT, Environment, Function, FunctionClass, Tuple, Type, sensitivity
+from myia_notebook.ir.types import BOOL, INT, UNIT, Environment, Function, FunctionClass, List, Tuple, Type, map_parts, parts, sensitivity
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.table import PRIMITIVES
 
@@ -26,8 +26,8 @@ def classes_in(t: Type | None) -> list[FunctionClass]:
     stack = [t]
     while stack:
         match stack.pop():
-            case Tuple(items):
-                stack.extend(reversed(items))
+            case Tuple() | List() as whole:
+                stack.extend(reversed(parts(whole)))
             case Function(cls) | Environment(cls):
                 found.append(cls)
             case _:
@@ -106,11 +106,10 @@ class _Representation:
     def type(self, t: Type | None) -> Any:
         """The representation of a type."""
         match t:
-            case Tuple(items):
+            case Tuple() | List():
                 known = self.types.get(t)
                 if known is None:
-                    mapped = tuple(map(self.type, items))
-                    known = self.types[t] = t if all(a is b for a, b in zip(mapped, items)) else Tuple(mapped)
+                    known = self.types[t] = map_parts(t, self.type)
                 return known
             case Function(cls) if id(cls) in self.chosen:
                 return self.layout(cls)[0]

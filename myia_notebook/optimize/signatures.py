@@ -24,7 +24,7 @@ from myia_notebook.ir.graph import (
     reachable,
     schedule,
 )
-from myia_notebook.ir.types import Function, Tuple, Type
+from myia_notebook.ir.types import Function, List, Tuple, Type, parts
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.table import PRIMITIVES
 
@@ -73,8 +73,8 @@ def _outside(root: Graph) -> set[int]:
     stack: list[Type | None] = [root.result, *(p.type for p in root.parameters)]
     while stack:
         match stack.pop():
-            case Tuple(items):
-                stack.extend(items)
+            case Tuple() | List() as whole:
+                stack.extend(parts(whole))
             case Function(cls):
                 for member in cls.members:
                     if member.id not in found:

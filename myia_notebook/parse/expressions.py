@@ -2,15 +2,22 @@
 from __future__ import annotations
 
 import ast
+import enum
+import math
 import operator
 import types
 from typing import Any
 
+import numpy as np
+
+from myia_notebook.infer.structures import has_parts, parts_of, structure_of
 from myia_notebook.ir.graph import Constant, Graph, Node, Signature
-from myia_notebook.ir.types import UNIT
+from myia_notebook.ir.types import LIST, UNIT, Static, Structure
 from myia_notebook.ops.operation import Operation
+from myia_notebook.ops.records import constructor_of
 from myia_notebook.ops.table import NAMED, OPERATIONS, PRIMITIVES, operation_for
-from myia_notebook.parse.resolve import MISSING, Instance, ParseSession, is_constant, is_python_function, suggestion, unwrap
+from myia_notebook.parse.names import assigned
+from myia_notebook.parse.resolve import MISSING, Instance, ParseSession, is_constant, is_plain, is_python_function, suggestion, unwrap
 from myia_notebook.parse.scope import Binding, Environment, Function
 from myia_notebook.parse.subset import SourceText
 from myia_notebook.provenance import Provenance
@@ -72,8 +79,18 @@ class Expressions:
                 return self._compare(e, env, f)
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 return self._conditional(e, test, body, orelse, env, f)
-            case ast.Tuple(elts=elts) | ast.List(elts=elts):
-                return self._tuple(e, elts, env, f)
+            case ast.Tuple(elts=elts):
+                return self.tuple_of(e, elts, env, f)
+            case ast.List(elts=elts):
+                return self._list(e, elts, env, f)
+            case ast.Dict():
+                return self._dict(e, env, f)
+            case ast.ListComp() | ast.DictComp():
+                return self.comprehension(e, env, f)
+            case ast.GeneratorExp():
+                raise self.source.fault("M102", e, construct="a generator on its own", instead="use it inside sum, any, all, min, max, tuple or list, or write a list")
+            case ast.JoinedStr():
+                return self._text(e, env, f)
             case ast.Subscript(value=value, slice=index):
                 return self._subscript(e, value, index, env, f)
             case ast.Attribute():
@@ -98,9 +115,9 @@ class Expressions:
             return self._checked(name, binding, e, env)
         if name in f.locals:
             raise self.source.fault("M202", e, name=name)
-        return self._outer(name, e, f)
+        return self._outer(name, e, f, env)
 
-    def _outer(self, name: str, e: ast.AST, f: Function) -> Node:
+    def _outer(self, name: str, e: ast.AST, f: Function, env: Environment) -> Node:
         function: Function | None = f
         while function is not None:
             if function.outer is not None and function.outer_function is not None:
@@ -114,15 +131,15 @@ class Expressions:
             elif name in function.cells:
                 value = self.session.read_cell(function.cells[name])
                 if value is not MISSING:
-                    return self.value(value, name, e)
+                    return self.value(value, name, e, env)
             function = function.outer_function
         value = self.session.read_global(f.globals, name)
         if value is MISSING:
             known = [*f.locals, *f.globals, *dir(__builtins__)]
             raise self.source.fault("M201", e, name=name, suggestion=suggestion(name, [k for k in known if isinstance(k, str) and not k.startswith("_")]))
-        return self.value(value, name, e)
+        return self.value(value, name, e, env)
 
-    def value(self, value: Any, name: str, e: ast.AST) -> Node:
+    def value(self, value: Any, name: str, e: ast.AST, env: Environment) -> Node:
         """A value from outside the program."""
         from myia_notebook.api import Gradient
         inner = unwrap(value)
@@ -132,11 +149,24 @@ class Expressions:
             return Constant(self.function_graph(inner), provenance=self.provenance(e), name="")
         if isinstance(value, types.ModuleType):
             raise self.source.fault("M308", e, message=f"the module '{name}' is no value", hint=f"read an attribute of it, as in {name}.sin")
+        if has_parts(value) and not (type(value) is tuple and is_plain(value)):
+            return self._outside(value, name, e, env)
         if self._is_gradient(inner) or is_constant(value):
             return Constant(value, provenance=self.provenance(e))
         kind = f"the function '{name}'" if callable(value) else f"'{name}', a value of class {type(value).__name__},"
         raise self.source.fault("M305", e, type=kind, hint="it is not among the operations of the language" if callable(value) else
                                 "use numbers, NumPy arrays, tuples, None and functions")
+
+    def _outside(self, value: Any, name: str, e: ast.AST, env: Environment) -> Node:
+        """A value with parts from outside the program, made again in it; remembered, so that a changed list is seen."""
+        self.session.read_contents(value)
+        items = [self.value(item, name, e, env) for item in parts_of(value)]
+        structure = structure_of(value)
+        if structure is None:
+            return env.graph.apply(MAKE_TUPLE, *items, provenance=self.provenance(e)) if items else Constant((), UNIT)
+        if structure == LIST:
+            return self.operation(env, NAMED["make_list"], e, *items)
+        return self.operation(env, NAMED["make_record"], e, Constant(structure, Static(structure)), *items)
 
     def _gradient_object(self, value: Any, name: str, e: ast.AST) -> Node:
         raise self.source.fault("M603", e, message=f"'{name}' is a gradient made outside the program", hint="write grad(f)(x) where it is used")
@@ -191,10 +221,63 @@ class Expressions:
             return node
         test = self.operation(env, operator.truth, first, node)
         short, long_ = self.arm("short", e), self.arm("and" if is_and else "or", e)
-        short.output = node
         inner = env.enter(long_)
-        long_.output = self._boolean(e, is_and, rest, inner, f)
-        return self.choose(env, test, *((long_, short) if is_and else (short, long_)), e)
+        self.assume(first, is_and, inner, f)
+        names = [n for n in assigned(list(rest)) if n in f.locals]
+        found = self._boolean(e, is_and, rest, inner, f)
+        if not names:
+            short.output, long_.output = node, found
+            return self.choose(env, test, *((long_, short) if is_and else (short, long_)), e)
+        outer = env.enter(short)
+        flagged = {n for n in names if any(x.get(n) is None or x[n].bound is not True for x in (inner, outer))}
+        for arm_env, value in ((inner, found), (outer, node)):
+            arm_env[RESULT] = Binding(value)
+            arm_env.graph.output = self.pack(arm_env, [RESULT, *names], flagged, e)
+            del arm_env[RESULT]
+        result = self.choose(env, test, *((long_, short) if is_and else (short, long_)), e)
+        self.unpack_variables(result, [RESULT, *names], flagged, env, f, e)
+        return env.pop(RESULT).node
+
+    # -- what a test says of a value
+
+    def assume(self, test: ast.expr, outcome: bool, env: Environment, f: Function) -> None:
+        """In `env`, where `test` came out as `outcome`: `isinstance(x, C)` and `x is None` narrow x (a variable, or fields of one)."""
+        match test:
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                self.assume(operand, not outcome, env, f)
+            case ast.BoolOp(op=op, values=values) if isinstance(op, ast.And) is outcome:
+                for value in values:
+                    self.assume(value, outcome, env, f)
+            case ast.Call(func=ast.Name(id="isinstance"), args=[subject, classes], keywords=[]):
+                if path_of(subject) is not None and self._peek_global("isinstance", f) is isinstance:
+                    self.narrow(subject, self.expression(classes, env, f), outcome, env, f)
+            case ast.Compare(left=subject, ops=[ast.Is() | ast.IsNot() as op], comparators=[ast.Constant(value=None)]):
+                if path_of(subject) is not None:
+                    self.narrow(subject, Constant(None), outcome is isinstance(op, ast.Is), env, f)
+            case ast.Name() if path_of(test) is not None and outcome and test.id in env:
+                self.narrow(test, Constant(None), False, env, f, True)
+            case ast.NamedExpr(target=target):
+                self.assume(target, outcome, env, f)
+            case _:
+                pass
+
+    def narrow(self, subject: ast.expr, what: Node, positive: bool, env: Environment, f: Function, is_truth: bool = False) -> None:
+        path = path_of(subject)
+        assert path is not None
+        node = self.expression(subject, env, f)
+        if isinstance(node, Constant):
+            return
+        made = self.operation(env, NAMED["narrow"], subject, node, what, Constant(positive))
+        made.name = node.name
+        env[path] = Binding(made)
+        if not isinstance(what, Constant) or what.value is not None or not is_truth:
+            env.given.append(made)
+
+    def reached(self, output: Node, env: Environment, e: ast.AST) -> Node:
+        """The output of an arm, which is never reached where a value narrowed by its test cannot exist."""
+        for narrowed in env.given:
+            output = self.operation(env, NAMED["given"], e, narrowed, output)
+        return output
 
     def _compare(self, e: ast.Compare, env: Environment, f: Function) -> Node:
         """a < b < c is a < b and b < c, with b computed once."""
@@ -218,16 +301,70 @@ class Expressions:
     def _conditional(self, e: ast.expr, test: ast.expr, body: ast.expr, orelse: ast.expr, env: Environment, f: Function) -> Node:
         condition = self.operation(env, operator.truth, test, self.expression(test, env, f))
         first, second = self.arm("if", body), self.arm("else", orelse)
-        first.output = self.expression(body, env.enter(first), f)
-        second.output = self.expression(orelse, env.enter(second), f)
+        for arm, value, outcome in ((first, body, True), (second, orelse, False)):
+            inner = env.enter(arm)
+            self.assume(test, outcome, inner, f)
+            arm.output = self.reached(self.expression(value, inner, f), inner, e)
         return self.choose(env, condition, first, second, e)
 
     # -- data
 
-    def _tuple(self, e: ast.expr, elements: list[ast.expr], env: Environment, f: Function) -> Node:
-        if isinstance(e, ast.List):
-            raise self.source.fault("M102", e, construct="a list", instead="use a tuple, (…), or np.array([…]); lists are not built yet")
-        return self.tuple_of(e, elements, env, f)
+    def _list(self, e: ast.expr, elements: list[ast.expr], env: Environment, f: Function) -> Node:
+        """A list display; starred parts are joined in."""
+        parts: list[Node] = []
+        run: list[Node] = []
+        for element in elements:
+            if isinstance(element, ast.Starred):
+                if run:
+                    parts.append(self.operation(env, NAMED["make_list"], e, *run))
+                parts.append(self.operation(env, list, element, self.expression(element.value, env, f)))
+                run = []
+            else:
+                run.append(self.expression(element, env, f))
+        if run or not parts:
+            parts.append(self.operation(env, NAMED["make_list"], e, *run))
+        node = parts[0]
+        for part in parts[1:]:
+            node = self.operation(env, operator.add, e, node, part)
+        return node
+
+    def _dict(self, e: ast.Dict, env: Environment, f: Function) -> Node:
+        kinds: list[str] = []
+        operands: list[Node] = []
+        for key, value in zip(e.keys, e.values):
+            kinds.append("**" if key is None else "")
+            if key is not None:
+                operands.append(self.expression(key, env, f))
+            operands.append(self.expression(value, env, f))
+        return self.operation(env, NAMED["dict_display"], e, Constant(tuple(kinds), Static(tuple(kinds))), *operands)
+
+    def _text(self, e: ast.JoinedStr, env: Environment, f: Function) -> Node:
+        """An f-string: its parts, with how they are written."""
+        parts: list[Node] = []
+        kinds: list[tuple[str, str] | None] = []
+        for part in e.values:
+            if isinstance(part, ast.FormattedValue):
+                form = ""
+                if part.format_spec is not None:
+                    texts = [v.value for v in part.format_spec.values if isinstance(v, ast.Constant)]  # type: ignore[attr-defined]
+                    if len(texts) != len(part.format_spec.values):  # type: ignore[attr-defined]
+                        raise self.source.fault("M102", part, construct="a format that depends on a value", instead="write the width as a number")
+                    form = "".join(map(str, texts))
+                kinds.append((chr(part.conversion) if part.conversion > 0 else "", form))
+                parts.append(self.expression(part.value, env, f))
+            else:
+                kinds.append(None)
+                parts.append(self.expression(part, env, f))
+        return self.operation(env, NAMED["make_text"], e, Constant(tuple(kinds), Static(tuple(kinds))), *parts)
+
+    def comprehension(self, e: Any, env: Environment, f: Function) -> Node:
+        raise AssertionError("given by Parser")
+
+    def pack(self, env: Environment, names: list[str], flagged: set[str], e: ast.AST) -> Node:
+        raise AssertionError("given by Parser")
+
+    def unpack_variables(self, result: Node, names: list[str], flagged: set[str], env: Environment, f: Function, e: ast.AST) -> None:
+        raise AssertionError("given by Parser")
 
     def tuple_of(self, e: ast.expr, elements: list[ast.expr], env: Environment, f: Function) -> Node:
         """A display as a tuple; starred parts are joined in."""
@@ -277,6 +414,9 @@ class Expressions:
         return self.expression(e, env, f)
 
     def _attribute(self, e: ast.Attribute, env: Environment, f: Function) -> Node:
+        path = path_of(e)
+        if path in env:
+            return env[path].node
         found = self._module_attribute(e, env, f)
         if found is not None:
             return found
@@ -304,7 +444,7 @@ class Expressions:
                 kind = f"the module '{name.rsplit('.', 1)[0]}'" if isinstance(value, types.ModuleType) else f"'{name.rsplit('.', 1)[0]}'"
                 raise self.source.fault("M304", e, type=kind, name=part, hint=suggestion(part, dir(value)))
             value = found
-        node = self.value(value, name, e)
+        node = self.value(value, name, e, env)
         for part in reversed(path):
             node = self.operation(env, NAMED["getattr_"], e, node, Constant(part))
         return node
@@ -327,11 +467,13 @@ class Expressions:
     @staticmethod
     def _is_object(value: Any) -> bool:
         """Whether a value is a holder of attributes rather than a value of the language."""
-        if value is MISSING or isinstance(value, type) or callable(unwrap(value)) and not isinstance(value, types.ModuleType) and not hasattr(type(value), "__dict__"):
+        if isinstance(value, type):
+            return value.__module__ != "builtins" and constructor_of(value) is not None or isinstance(value, enum.EnumMeta)
+        if value is MISSING or callable(unwrap(value)) and not isinstance(value, types.ModuleType) and not hasattr(type(value), "__dict__"):
             return False
         if isinstance(value, types.ModuleType):
             return True
-        return not is_constant(value) and not is_python_function(unwrap(value)) and not Expressions._is_gradient(unwrap(value)) and not callable(value)
+        return not has_parts(value) and not is_constant(value) and not is_python_function(unwrap(value)) and not Expressions._is_gradient(unwrap(value)) and not callable(value)
 
     @staticmethod
     def _is_local(name: str, env: Environment, f: Function) -> bool:
@@ -378,35 +520,48 @@ class Expressions:
     def _apply(self, e: ast.Call, head: Node, first: list[Node], env: Environment, f: Function) -> Node:
         takes_lists = isinstance(head, Constant) and operation_for(head.value) is not None and self._makes_arrays(head.value)
         positional = list(first)
+        kinds = [""] * len(first)
         for argument in e.args:
             if isinstance(argument, ast.Starred):
-                return self._star_call(e, head, first, env, f)
-            positional.append(self.array_display(argument, env, f) if takes_lists else self.expression(argument, env, f))
+                kinds.append("*")
+                positional.append(self.expression(argument.value, env, f))
+                continue
+            kinds.append("")
+            if isinstance(argument, ast.GeneratorExp):
+                positional.append(self._generator(e, head, argument, env, f))
+            else:
+                positional.append(self.array_display(argument, env, f) if takes_lists else self.expression(argument, env, f))
         named: dict[str, Node] = {}
+        spread = "*" in kinds
         for keyword in e.keywords:
+            node = self.expression(keyword.value, env, f)
             if keyword.arg is None:
-                raise self.source.fault("M102", keyword.value, construct="'**' in a call", instead="name the arguments; dicts are not built yet")
-            named[keyword.arg] = self.expression(keyword.value, env, f)
-        if isinstance(head, Constant) and isinstance(head.value, Graph) and head.value.signature is not None:
+                spread = True
+                kinds.append("**")
+                positional.append(node)
+            elif keyword.arg in named:
+                raise self.source.fault("M101", keyword.value, message=f"keyword argument repeated: {keyword.arg}")
+            else:
+                named[keyword.arg] = node
+        if not spread and isinstance(head, Constant) and isinstance(head.value, Graph) and head.value.signature is not None:
             positional = self.arrange(head.value, positional, named, e, env)
             named = {}
-        if named:
-            names = tuple(named)
-            return env.graph.apply(Constant(CALL_WITH), head, Constant((len(positional), names)), *positional, *named.values(),
+        if named or spread:
+            layout = (*kinds, *named)
+            return env.graph.apply(Constant(CALL_WITH), head, Constant(layout, Static(layout)), *positional, *named.values(),
                                    provenance=self.provenance(e))
         return env.graph.apply(head, *positional, provenance=self.provenance(e))
+
+    def _generator(self, e: ast.Call, head: Node, argument: ast.GeneratorExp, env: Environment, f: Function) -> Node:
+        """A generator as the only argument of what takes all its values: a list."""
+        value = head.value if isinstance(head, Constant) else None
+        if len(e.args) > 2 or value not in (sum, any, all, tuple, list, min, max, dict, sorted, np.array, np.sum, math.fsum, math.prod):
+            raise self.source.fault("M102", argument, construct="a generator here", instead="write a list: [… for … in …]")
+        return self.comprehension(ast.copy_location(ast.ListComp(argument.elt, argument.generators), argument), env, f)
 
     @staticmethod
     def _makes_arrays(value: Any) -> bool:
         return getattr(value, "__name__", "") in ("array", "asarray", "stack", "concatenate", "vstack", "hstack")
-
-    def _star_call(self, e: ast.Call, head: Node, first: list[Node], env: Environment, f: Function) -> Node:
-        if e.keywords:
-            raise self.source.fault("M102", e, construct="'*' together with keywords in a call", instead="pass the arguments by position")
-        arguments = self.tuple_of(e, e.args, env, f)
-        if first:
-            arguments = self.operation(env, operator.add, e, self._plain_tuple(e, first, env), arguments)
-        return env.graph.apply(Constant(CALL_STAR), head, arguments, provenance=self.provenance(e))
 
     def arrange(self, graph: Graph, positional: list[Node], named: dict[str, Node], e: ast.AST, env: Environment) -> list[Node]:
         """The arguments of a call of a known graph in the order of its parameters, defaults filled in."""
@@ -418,16 +573,23 @@ class Expressions:
         extra = positional[len(names):]
         if extra and signature.variadic is None:
             raise self.bad_call(graph, f"takes {len(names)} argument{'s' if len(names) != 1 else ''}, got {len(positional)}", e)
+        more: dict[str, Node] = {}
         for name, node in named.items():
             if name in bound:
                 raise self.bad_call(graph, f"got several values for '{name}'", e)
             if name not in (*signature.positional, *signature.keyword_only):
-                raise self.bad_call(graph, f"got an unexpected keyword argument '{name}'", e)
+                if signature.keywords is None:
+                    raise self.bad_call(graph, f"got an unexpected keyword argument '{name}'", e)
+                more[name] = node
+                continue
             bound[name] = node
         result: list[Node] = []
         for name in signature.names:
             if name == signature.variadic:
                 result.append(self._plain_tuple(e, extra, env))
+            elif name == signature.keywords:
+                structure = Structure("dict", tuple(more))
+                result.append(self.operation(env, NAMED["make_record"], e, Constant(structure, Static(structure)), *more.values()))
             elif name in bound:
                 result.append(bound[name])
             elif name in defaults:
@@ -450,8 +612,6 @@ class Expressions:
 
     def signature(self, args: ast.arguments, env: Environment, f: Function) -> Signature:
         """The signature of a nested function: defaults are nodes evaluated now."""
-        if args.kwarg is not None:
-            raise self.source.fault("M102", args.kwarg, construct="'**' parameters", instead="name the parameters; dicts are not built yet")
         positional = [a.arg for a in args.args]
         both = [a.arg for a in args.posonlyargs] + positional
         pairs: list[tuple[str, Node]] = []
@@ -461,7 +621,7 @@ class Expressions:
             if default is not None:
                 pairs.append((parameter.arg, self.expression(default, env, f)))
         return Signature(tuple(a.arg for a in args.posonlyargs), tuple(positional), args.vararg.arg if args.vararg else None,
-                         tuple(a.arg for a in args.kwonlyargs), None, tuple(pairs))
+                         tuple(a.arg for a in args.kwonlyargs), args.kwarg.arg if args.kwarg else None, tuple(pairs))
 
 
 def _engine(name: str) -> Operation:
@@ -470,7 +630,18 @@ def _engine(name: str) -> Operation:
     return Operation(name, expand, name)
 
 
-CALL_WITH, CALL_STAR = _engine("call with keywords"), _engine("call with *")
+CALL_WITH = _engine("call with keywords")
+"""call_with(f, layout, operands…): `layout` says of each operand whether it is positional ('') or a keyword, or spread ('*', '**')."""
+RESULT = "result of this expression"
+
+
+def path_of(e: ast.expr) -> str | None:
+    """`x` or `x.left.value` as a text; None for any other expression."""
+    parts: list[str] = []
+    while isinstance(e, ast.Attribute):
+        parts.append(e.attr)
+        e = e.value
+    return ".".join([e.id, *reversed(parts)]) if isinstance(e, ast.Name) else None
 
 
 def describe(graph: Graph) -> str:
@@ -482,7 +653,8 @@ def describe(graph: Graph) -> str:
     names = [n + ("=…" if n in defaults else "") for n in (*signature.positional_only, *signature.positional)]
     names += [f"*{signature.variadic}"] if signature.variadic else (["*"] if signature.keyword_only else [])
     names += [n + ("=…" if n in defaults else "") for n in signature.keyword_only]
+    names += [f"**{signature.keywords}"] if signature.keywords else []
     return f"{graph.name}({', '.join(names)})"
 
 
-__all__ = ["CALL_STAR", "CALL_WITH", "Expressions", "describe"]
+__all__ = ["CALL_WITH", "Expressions", "describe", "path_of"]

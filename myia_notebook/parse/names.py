@@ -9,6 +9,7 @@ import ast
 from dataclasses import dataclass, field
 
 FUNCTIONS = (ast.FunctionDef, ast.Lambda)
+COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp)
 
 
 def targets(node: ast.AST) -> list[str]:
@@ -24,6 +25,8 @@ def targets(node: ast.AST) -> list[str]:
                 stack.extend(reversed(elts))
             case ast.Starred(value=value):
                 stack.append(value)
+            case ast.Subscript(value=ast.Name(id=name)):
+                found.append(name)
             case _:
                 pass
     return found
@@ -45,6 +48,8 @@ def _own_nodes(roots: list[ast.AST]) -> list[ast.AST]:
         found.append(node)
         if isinstance(node, FUNCTIONS):
             stack.extend(reversed(outer_parts(node)))
+        elif isinstance(node, COMPREHENSIONS):
+            stack.append(node.generators[0].iter)
         else:
             stack.extend(reversed(list(ast.iter_child_nodes(node))))
     return found
@@ -69,9 +74,29 @@ def assigned(roots: list[ast.AST]) -> list[str]:
                 names.append(name)
             case ast.FunctionDef(name=name):
                 names.append(name)
+            case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()):
+                names.append(name)
+            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
+                names.append(name)
+            case ast.ListComp() | ast.GeneratorExp() | ast.DictComp() | ast.SetComp():
+                names.extend(_walrus(node))
             case _:
                 pass
     return list(dict.fromkeys(names))
+
+
+def _walrus(node: ast.AST) -> list[str]:
+    """Names that `:=` inside a comprehension binds in the function around it."""
+    return [x.target.id for x in ast.walk(node) if isinstance(x, ast.NamedExpr)]
+
+
+def comprehension_reads(node: ast.AST) -> list[str]:
+    """What a comprehension reads of the function around it."""
+    assert isinstance(node, COMPREHENSIONS)
+    own = {name for g in node.generators for name in targets(g.target)}
+    inner: list[ast.AST] = [*([node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt])]
+    inner += [x for g in node.generators for x in (g.iter, *g.ifs)]
+    return [name for name in reads(inner) if name not in own]
 
 
 def captures(node: ast.FunctionDef | ast.Lambda) -> list[str]:
@@ -88,6 +113,10 @@ def reads(roots: list[ast.AST]) -> list[str]:
             names.append(node.id)
         elif isinstance(node, FUNCTIONS):
             names.extend(captures(node))
+        elif isinstance(node, COMPREHENSIONS):
+            names.extend(comprehension_reads(node))
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name):
+            names.append(node.value.id)
         elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             names.append(node.target.id)
     return list(dict.fromkeys(names))
@@ -105,6 +134,8 @@ def leaves(statements: list[ast.stmt], kinds: tuple[type[ast.stmt], ...]) -> boo
         match node:
             case ast.If():
                 stack.extend((s, inside) for s in (*node.body, *node.orelse))
+            case ast.Match():
+                stack.extend((s, inside) for case in node.cases for s in case.body)
             case ast.While() | ast.For():
                 stack.extend((s, True) for s in node.body)
                 stack.extend((s, inside) for s in node.orelse)
@@ -137,6 +168,14 @@ class Liveness:
                 return head
             case ast.If():
                 return self.block(s.body, out, exit_, head) | self.block(s.orelse, out, exit_, head) | frozenset(reads([s.test]))
+            case ast.Match():
+                live = out
+                for case in reversed(s.cases):
+                    own = self.block(case.body, out, exit_, head)
+                    if case.guard is not None:
+                        own |= frozenset(reads([case.guard]))
+                    live |= (own - frozenset(assigned([case.pattern]))) | frozenset(reads([case.pattern]))
+                return live | frozenset(reads([s.subject]))
             case ast.While():
                 return self._loop(s, frozenset(reads([s.test])), frozenset(), out, exit_, head)
             case ast.For():

@@ -25,12 +25,15 @@ import numpy as np
 
 from myia_notebook.boundary import ClosureValue
 from myia_notebook.errors import error
+from myia_notebook.infer.structures import has_parts
 from myia_notebook.infer.values import type_of_value
 from myia_notebook.ir.graph import UNDEFINED, Apply, Constant, Graph, Node, Signature
 from myia_notebook.ir.types import Static
 from myia_notebook.ops.operation import Operation
 from myia_notebook.ops.table import NAMED, PRIMITIVES
 from myia_notebook.parse.expressions import BINARY, Expressions
+from myia_notebook.parse.comprehensions import Comprehension
+from myia_notebook.parse.patterns import Cases
 from myia_notebook.parse.names import Liveness, assigned, captures, leaves, parameters, targets
 from myia_notebook.parse.resolve import Instance, ParseSession, is_constant, is_python_function, unwrap
 from myia_notebook.parse.scope import Binding, Environment, Function
@@ -95,6 +98,8 @@ def falls_through(statements: list[ast.stmt]) -> bool:
 class Parser(Expressions):
     """Translates the functions of one text."""
 
+    tuple_getitem = TUPLE_GETITEM
+
     def __init__(self, session: ParseSession, source: SourceText, definitions: dict[tuple[str, int, str], ast.FunctionDef] | None = None) -> None:
         super().__init__(session, source)
         self.live = Liveness()
@@ -112,7 +117,7 @@ class Parser(Expressions):
         env = Environment(graph)
         if "self" in graph.flags:
             name, instance = graph.flags.pop("self")
-            env[name] = Binding(Constant(Instance(instance)))
+            env[name] = Binding(Constant(instance) if isinstance(instance, type) else Constant(Instance(instance)))
         spans = {a.arg: a for a in ast.walk(node.args) if isinstance(a, ast.arg)}
         for name in graph.signature.names:
             env[name] = Binding(graph.add_parameter(name, provenance=self.provenance(spans[name])))
@@ -141,14 +146,14 @@ class Parser(Expressions):
         self.fill(graph, e, inner)
         return graph
 
-    def _outer(self, name: str, e: ast.AST, f: Function) -> Node:
+    def _outer(self, name: str, e: ast.AST, f: Function, env: Environment) -> Node:
         """Also finds functions defined later in the enclosing function (mutual recursion of nested functions)."""
         outer = f.outer_function
         if outer is not None and f.outer is not None and name in outer.locals and name not in f.outer:
             found = self._forward_function(name, outer)
             if found is not None:
                 return Constant(found, provenance=self.provenance(e))
-        return super()._outer(name, e, f)
+        return super()._outer(name, e, f, env)
 
     def _forward_function(self, name: str, outer: Function) -> Graph | None:
         definition = self._definitions.get((outer.name, outer.span_line, name))
@@ -159,7 +164,7 @@ class Parser(Expressions):
             graph = Graph(name, "function", self.provenance(definition))
             args = definition.args
             graph.signature = Signature(tuple(a.arg for a in args.posonlyargs), tuple(a.arg for a in args.args), args.vararg.arg if args.vararg else None,
-                                        tuple(a.arg for a in args.kwonlyargs))
+                                        tuple(a.arg for a in args.kwonlyargs), args.kwarg.arg if args.kwarg else None)
             self._forward[key] = graph
         return self._forward[key]
 
@@ -169,6 +174,8 @@ class Parser(Expressions):
         """Binds a name. Functions that captured its old value are translated anew where they are known, else watched (`REBOUND`)."""
         closures = f.captured_by_closures.get(name, ())
         env[name] = binding
+        for path in [key for key in env if key.startswith(name + ".")]:  # what was known of its fields
+            del env[path]
         if not closures:
             return
         for other, known in list(env.items()):
@@ -200,8 +207,20 @@ class Parser(Expressions):
                 self._unpack(target, elts, value, env, f)
             case ast.Starred(value=inner):
                 self.bind(inner, value, env, f)
+            case ast.Subscript(value=ast.Name() as base, slice=index):
+                self._set_item(target, base, index, value, env, f)
             case _:
                 raise self.source.fault("M103", target, construct="this assignment", instead="assign to a name")
+
+    def _set_item(self, target: ast.expr, base: ast.Name, index: ast.expr, value: Node, env: Environment, f: Function) -> None:
+        """a[i] = v: the name is bound to a changed copy. Only a variable of this very function: the caller's value never changes."""
+        if base.id not in f.locals:
+            raise self.source.fault("M103", target, construct=f"setting an item of '{base.id}', which is not a variable of this function",
+                                    instead="pass it in, and return the new value")
+        old = self.read(base.id, base, env, f)
+        parts = index.elts if isinstance(index, ast.Tuple) and index.elts else [index]
+        new = self.operation(env, NAMED["setitem"], target, old, value, *(self._index(p, env, f) for p in parts))
+        self.bind(ast.copy_location(ast.Name(base.id, ast.Store()), base), new, env, f)
 
     def _watch_live(self, name: str, env: Environment, f: Function, e: ast.AST) -> None:
         """Before `name` is assigned again: other live variables must not hold closures over the old value."""
@@ -248,6 +267,10 @@ class Parser(Expressions):
                     self._if(s, env, f)
                 case ast.Assert():
                     return self._assert(s, rest, env, f, exits)
+                case ast.Match():
+                    names = [n for n in assigned([s]) if n in self.live.after.get(id(s), frozenset())]
+                    fall = self._after(s, names, rest, env, f, exits)
+                    return Cases(self, s, f, replace(exits, fall=fall)).build(env)
                 case ast.While() | ast.For():
                     output = self._loop(s, rest, env, f, exits)
                     if output is not None:
@@ -267,6 +290,9 @@ class Parser(Expressions):
                     self.bind(target, self.expression(value, env, f), env, f)
             case ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=value):
                 old = self.read(name, target, env, f)
+                self.bind(target, self.operation(env, BINARY[type(op)], s, old, self.expression(value, env, f)), env, f)
+            case ast.AugAssign(target=ast.Subscript(value=base, slice=index) as target, op=op, value=value):
+                old = self._subscript(target, base, index, env, f)
                 self.bind(target, self.operation(env, BINARY[type(op)], s, old, self.expression(value, env, f)), env, f)
             case ast.FunctionDef():
                 self._definition(s, env, f)
@@ -298,7 +324,9 @@ class Parser(Expressions):
         good, bad = self.arm("asserted", s), self.arm("failed", s)
         message = [] if s.msg is None else [self.expression(s.msg, env.enter(bad), f)]
         bad.output = bad.apply(RAISE, Constant("AssertionError"), *message, provenance=self.provenance(s))
-        good.output = self.block(rest, env.enter(good), f, exits)
+        inner = env.enter(good)
+        self.assume(s.test, True, inner, f)
+        good.output = self.block(rest, inner, f, exits)
         return self.choose(env, test, good, bad, s)
 
     # -- if
@@ -311,25 +339,35 @@ class Parser(Expressions):
         test = self._test(s.test, env, f)
         arms = (self.arm("if", s), self.arm("else", s))
         ends: list[Environment] = []
-        waiting = Constant(None)
 
         def fall(end: Environment) -> Node:
             ends.append(end)
-            return waiting
+            return Constant(None)
 
         exits = Exits(fall, lambda value, e: value)
-        for arm, statements in zip(arms, (s.body, s.orelse)):
-            self.block(statements, env.enter(arm), f, exits)
+        arm_envs: list[Environment] = []
+        for arm, statements, outcome in zip(arms, (s.body, s.orelse), (True, False)):
+            inner = env.enter(arm)
+            self.assume(s.test, outcome, inner, f)
+            arm.output = self.block(statements, inner, f, exits)
+            arm_envs.append(inner)
+        is_plain = all(end.graph is arm for end, arm in zip(ends, arms)) and len(ends) == 2
         live = self.live.after.get(id(s), frozenset())
-        changed = [n for n in assigned([*s.body, *s.orelse]) if n in live and not _same(ends[0].get(n), ends[1].get(n))]
-        for name in assigned([*s.body, *s.orelse]):
-            if name in live and name not in changed and name in ends[0]:
+        names = [n for n in assigned([*s.body, *s.orelse]) if n in live]
+        changed = [n for n in names if not all(_same(ends[0].get(n), e.get(n)) for e in ends[1:])]
+        for name in names:
+            if name not in changed and name in ends[0] and is_plain:
                 env[name] = ends[0][name]
-        if not changed:
+        if not is_plain:  # an assertion or a match ends an arm in a graph of its own
+            changed = names
+        elif not changed:
             return
         flagged = {n for n in changed if any(e.get(n) is None or e[n].bound is not True for e in ends)}
-        for arm, end in zip(arms, ends):
-            arm.output = self.pack(end, changed, flagged, s)
+        for end in ends:
+            made = self.pack(end, changed, flagged, s)
+            end.graph.output = made
+        for arm_env in arm_envs:
+            arm_env.graph.output = self.reached(arm_env.graph.output, arm_env, s)
         result = self.choose(env, test, arms[0], arms[1], s)
         self.unpack_variables(result, changed, flagged, env, f, s)
 
@@ -341,12 +379,16 @@ class Parser(Expressions):
             values.append(binding.node)
             if name in flagged:
                 values.append(binding.bound if isinstance(binding.bound, Node) else Constant(binding.bound))
+        if not values:
+            return Constant(None)
         return values[0] if len(values) == 1 else env.graph.apply(PRIMITIVES["make_tuple"], *values, provenance=self.provenance(e))
 
     def unpack_variables(self, result: Node, names: list[str], flagged: set[str], env: Environment, f: Function, e: ast.AST) -> None:
         """Binds what `pack` made."""
         single = len(names) == 1 and not flagged
         index = 0
+        if not names:
+            self.keep(result, env)
         for name in names:
             node = result if single else env.graph.apply(TUPLE_GETITEM, result, index, name=name, provenance=self.provenance(e))
             if single and isinstance(node, Apply) and not node.name:
@@ -370,8 +412,10 @@ class Parser(Expressions):
         else:
             fall = lambda end: self.block(rest, end, f, exits)
         inner = replace(exits, fall=fall)
-        for arm, statements in zip(arms, (s.body, s.orelse)):
-            arm.output = self.block(statements, env.enter(arm), f, inner)
+        for arm, statements, outcome in zip(arms, (s.body, s.orelse), (True, False)):
+            arm_env = env.enter(arm)
+            self.assume(s.test, outcome, arm_env, f)
+            arm.output = self.reached(self.block(statements, arm_env, f, inner), arm_env, s)
         return self.choose(env, test, arms[0], arms[1], s)
 
     def _after(self, s: ast.stmt, names: list[str], rest: list[ast.stmt], env: Environment, f: Function, exits: Exits) -> Callable[[Environment], Node]:
@@ -401,6 +445,15 @@ class Parser(Expressions):
     def _loop(self, s: ast.While | ast.For, rest: list[ast.stmt], env: Environment, f: Function, exits: Exits) -> Node | None:
         """A tail-recursive graph. None when the loop joined by value and the block goes on; else the output of the graph."""
         return _Loop(self, s, rest, env, f, exits).build()
+
+
+    # -- comprehensions
+
+    def comprehension(self, e: Any, env: Environment, f: Function) -> Node:
+        return Comprehension(self, e, f).build(env)
+
+    def keep(self, node: Node, env: Environment) -> None:
+        """A value that nobody reads, computed for what it may raise or print."""
 
 
 def _same(a: Binding | None, b: Binding | None) -> bool:
@@ -440,10 +493,13 @@ class _Loop:
         again = lambda end: self._again(end)
         broke = leave
         inner = Exits(again, self.exits.returned, broke, again)
-        body_env = head.enter(body)
+        body_env, done_env = head.enter(body), head.enter(done)
+        if isinstance(s, ast.While):
+            p.assume(s.test, True, body_env, self.f)
+            p.assume(s.test, False, done_env, self.f)
         self.take(body_env)
-        body.output = p.block(s.body, body_env, self.f, inner)
-        done.output = p.block(s.orelse, head.enter(done), self.f, replace(self.exits, fall=leave))
+        body.output = p.reached(p.block(s.body, body_env, self.f, inner), body_env, s)
+        done.output = p.reached(p.block(s.orelse, done_env, self.f, replace(self.exits, fall=leave)), done_env, s)
         self.graph.output = p.choose(head, test, body, done, s)
         initial = [node for _, node in start] + p.values(self.env, self.carried, self.flagged)
         result = self.env.graph.apply(Constant(self.graph), *initial, provenance=p.provenance(s))
@@ -593,14 +649,12 @@ def _span(source: SourceText, node: ast.AST) -> Any:
 def _outer_signature(function: Any, node: ast.FunctionDef | ast.Lambda, source: SourceText) -> Signature:
     """The signature of a top-level function; its defaults are values by now."""
     args = node.args
-    if args.kwarg is not None:
-        raise source.fault("M102", args.kwarg, construct="'**' parameters", instead="name the parameters; dicts are not built yet")
     both = [a.arg for a in (*args.posonlyargs, *args.args)]
     values = function.__defaults__ or ()
     pairs = list(zip(both[len(both) - len(values):], values)) + list((function.__kwdefaults__ or {}).items())
     defaults = tuple((name, Constant(value)) for name, value in pairs if is_constant(value))
     return Signature(tuple(a.arg for a in args.posonlyargs), tuple(a.arg for a in args.args), args.vararg.arg if args.vararg else None,
-                     tuple(a.arg for a in args.kwonlyargs), None, defaults)
+                     tuple(a.arg for a in args.kwonlyargs), args.kwarg.arg if args.kwarg else None, defaults)
 
 
 class ProgramParser(Parser):
@@ -617,12 +671,12 @@ class ProgramParser(Parser):
         self.inputs.append(value)
         return self.program.add_parameter(name, provenance=self.provenance(e))
 
-    def value(self, value: Any, name: str, e: ast.AST) -> Node:
-        if isinstance(value, (bool, int, float, np.ndarray, np.generic, tuple)) and is_constant(value):
+    def value(self, value: Any, name: str, e: ast.AST, env: Environment) -> Node:
+        if (isinstance(value, (bool, int, float, np.ndarray, np.generic)) or has_parts(value)) and is_constant(value):
             if name not in self._names:
                 self._names[name] = self.input(value, name, e)
             return self._names[name]
-        return super().value(value, name, e)
+        return super().value(value, name, e, env)
 
     def _apply(self, e: ast.Call, head: Node, first: list[Node], env: Environment, f: Function) -> Node:
         graph = self._callee(head)

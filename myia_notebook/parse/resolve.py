@@ -17,6 +17,7 @@ import numpy as np
 
 from myia_notebook.boundary import ClosureValue
 from myia_notebook.errors import MyiaError
+from myia_notebook.infer.structures import parts_of
 from myia_notebook.infer.values import type_of_value
 from myia_notebook.ir.graph import Graph
 from myia_notebook.ops.table import operation_for
@@ -33,6 +34,7 @@ class ParseSession:
         self._reads: list[tuple[dict[str, Any], str, Any]] = []
         self._cells: list[tuple[types.CellType, Any]] = []
         self._codes: list[tuple[Any, Any, Any]] = []
+        self._contents: list[tuple[Any, list[Any]]] = []
         self._attributes: list[tuple[Any, str, Any]] = []
 
     def read_attribute(self, owner: Any, name: str) -> Any:
@@ -59,8 +61,16 @@ class ParseSession:
     def read_function(self, function: Any) -> None:
         self._codes.append((function, function.__code__, function.__defaults__))
 
+    def read_contents(self, value: Any) -> None:
+        """A value with parts from outside: remembered with its parts as they are."""
+        self._contents.append((value, parts_of(value)))
+
     def is_stale(self) -> bool:
-        """Whether something that was read has been rebound since."""
+        """Whether something that was read has been rebound or changed since."""
+        for value, items in self._contents:
+            now = parts_of(value)
+            if len(now) != len(items) or any(a is not b for a, b in zip(now, items)):
+                return True
         for namespace, name, value in self._reads:
             if namespace.get(name, MISSING) is not value:
                 return True
@@ -105,6 +115,11 @@ def is_constant(value: Any) -> bool:
     except MyiaError:
         return False
     return True
+
+
+def is_plain(value: tuple[Any, ...]) -> bool:
+    """Whether a tuple holds numbers, arrays and such tuples only."""
+    return all(is_plain(v) if type(v) is tuple else isinstance(v, (bool, int, float, np.ndarray, np.generic, type(None))) for v in value)
 
 
 def suggestion(name: str, known: list[str]) -> str:

@@ -25,11 +25,12 @@ class Binding:
 class Environment(dict[str, Binding]):
     """Bindings at one point. `graph` is where nodes are made."""
 
-    __slots__ = ("graph",)
+    __slots__ = ("graph", "given")
 
     def __init__(self, graph: Graph, bindings: dict[str, Binding] | None = None) -> None:
         super().__init__(bindings or {})
         self.graph = graph
+        self.given: list[Node] = []  # values narrowed here by a test: where one cannot exist, this place is never reached
 
     def enter(self, graph: Graph) -> Environment:
         """The same variables, in another graph."""

@@ -22,17 +22,14 @@ REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ast.Global: ("'global'", "pass the value in and return the new one"), ast.Nonlocal: ("'nonlocal'", "pass the value in and return the new one"),
     ast.Delete: ("'del'", "values never change: build a new one"),
     ast.Set: ("a set", "use a tuple"), ast.SetComp: ("a set comprehension", "use a tuple"),
-    ast.Dict: ("a dict", "use a tuple; dicts are not built yet"), ast.DictComp: ("a dict comprehension", "use a tuple"),
-    ast.ListComp: ("a list comprehension", "use a loop that adds to a tuple; lists are not built yet"),
-    ast.GeneratorExp: ("a generator", "use a loop; generators are not built yet"),
-    ast.JoinedStr: ("an f-string", "f-strings are not built yet"), ast.Match: ("'match'", "use if/elif; 'match' is not built yet"),
     **({ast.TryStar: ("'try'", "")} if hasattr(ast, "TryStar") else {}),
 }
 ACCEPTED: tuple[type[ast.AST], ...] = (
     ast.Module, ast.FunctionDef, ast.Lambda, ast.arguments, ast.arg, ast.Return, ast.Pass, ast.Expr, ast.If, ast.IfExp, ast.While, ast.For, ast.Break,
     ast.Continue, ast.Assert, ast.Raise, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.NamedExpr, ast.Name, ast.Constant, ast.Tuple, ast.List,
     ast.Starred, ast.Subscript, ast.Slice, ast.Attribute, ast.Call, ast.keyword, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.expr_context,
-    ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
+    ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.Dict, ast.ListComp, ast.DictComp, ast.GeneratorExp, ast.comprehension, ast.JoinedStr,
+    ast.FormattedValue, ast.Match, ast.match_case, ast.pattern)
 
 
 class SourceText:
@@ -88,9 +85,11 @@ def _check_node(node: ast.AST, source: SourceText) -> None:
     match node:
         case ast.Attribute(ctx=ast.Store() | ast.Del()):
             raise source.fault("M103", node, construct="setting an attribute", instead="build a new value")
-        case ast.Subscript(ctx=ast.Store() | ast.Del()):
-            raise source.fault("M103", node, construct="setting an item", instead="use np.where or build a new value; `a[i] = v` is not built yet")
-        case ast.Expr(value=value) if not isinstance(value, ast.Constant):
+        case ast.Subscript(ctx=ast.Store(), value=value) if not isinstance(value, ast.Name):
+            raise source.fault("M103", node, construct="setting an item of this", instead="give the array a name of its own: `a = …; a[i] = v`")
+        case ast.comprehension(is_async=1):
+            raise source.fault("M102", node.target, construct="'async for'", instead="")
+        case ast.Expr(value=value) if not isinstance(value, ast.Constant) and not _is_print(value):
             raise _useless(value, source)
         case ast.Constant(value=complex()):
             raise source.fault("M102", node, construct="a complex number", instead="")
@@ -100,14 +99,16 @@ def _check_node(node: ast.AST, source: SourceText) -> None:
             pass
 
 
+def _is_print(value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "print"
+
+
 def _useless(value: ast.expr, source: SourceText) -> MyiaError:
     """An expression statement has no effect here: what the user most likely meant."""
     if isinstance(value, ast.Call):
         if isinstance(value.func, ast.Attribute) and value.func.attr in ("append", "extend", "insert", "pop", "remove", "sort", "update", "add"):
             return source.fault("M103", value, construct=f"'.{value.func.attr}(...)'",
-                                instead="values never change in place: build a new tuple, `items = items + (x,)`")
-        if isinstance(value.func, ast.Name) and value.func.id == "print":
-            return source.fault("M102", value, construct="'print'", instead="return the value; print is not built yet")
+                                instead="values never change in place: build a new list, `items = items + [x]`")
     if isinstance(value, (ast.Yield, ast.YieldFrom, ast.Await)):
         return source.fault("M102", value, construct=REFUSED[type(value)][0], instead=REFUSED[type(value)][1])
     return source.fault("M103", value, construct="an expression whose value is not used", instead="assign it to a name or return it")
