@@ -103,6 +103,7 @@ class NativeFunction:
     def __init__(self, plan: Plan, machine: Any, engine: Any, address: int, text: str, module: Any) -> None:
         self.errors = machine.errors
         self.llvm_text = text
+        self._messages = machine.messages
         self._keep = (engine, machine.keep, module)
         self._program = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)(address)
         self.parameters = [Builder.type_of(p) for p in plan.root.parameters]
@@ -175,7 +176,8 @@ class NativeFunction:
         if status < 0:
             raise KeyboardInterrupt
         exit_ = self.errors[status - 1]
-        problem: MyiaError = exception_of(exit_.kind, exit_.message) if exit_.kind else error(exit_.code, message=exit_.message)
+        message = self._messages.taken() or exit_.message
+        problem: MyiaError = exception_of(exit_.kind, message) if exit_.kind else error(exit_.code, message=exit_.message)
         problem.span = exit_.span
         raise problem
 

@@ -28,6 +28,7 @@ from myia_notebook.ops.table import PRIMITIVES
 
 GRADIENT_CALL, PARTIAL, BRANCH = PRIMITIVES["gradient_call"], PRIMITIVES["partial"], PRIMITIVES["branch"]
 MAKE_TUPLE, CAST = PRIMITIVES["make_tuple"], PRIMITIVES["cast"]
+PRINT, SEQUENCE = PRIMITIVES["print_"], PRIMITIVES["sequence"]
 CLOSURE_IS, CLOSURE_GET = PRIMITIVES["closure_is"], PRIMITIVES["closure_get"]
 
 
@@ -123,6 +124,8 @@ def _expand(graph: Graph, node: Apply, transform: Transform, lift: _Lift, restor
     result_node = items[0] if options.is_single else builder.tuple(*items)
     if options.with_value:
         result_node = builder.tuple(value, result_node)
+    if not options.with_value and any(is_call_of(n, PRINT) for g in _runs(node) for n in schedule(g)):
+        result_node = builder.apply(SEQUENCE, value, result_node, type=Builder.type_of(result_node))  # what the function prints is kept
     if Builder.type_of(result_node) != Builder.type_of(node):
         t = Builder.type_of(node)
         result_node = builder.apply(CAST, result_node, Constant(t, Static(t)), type=t)

@@ -230,7 +230,7 @@ class Engine:
 
     def _raises(self, context: Context) -> bool:
         """Whether a program that never returns ends by raising (rather than by recursing for ever)."""
-        raising = PRIMITIVES["raise_"]
+        raising = NAMED["raise"]
         return any(isinstance(n.inputs[0], Constant) and n.inputs[0].value is raising for c in self.all for n in schedule(c.graph))
 
     def _step(self, context: Context) -> None:
@@ -531,10 +531,9 @@ class Engine:
         method.names = names
         callees: list[Context] = []
         for case in method.cases:
-            values = [Abstract(case.receiver), *kept[1:]]
-            label = self.make_label(case.graph, ())
+            values = [kept[0] if case.label is None else Abstract(case.receiver), *kept[1:]]
             case.recipe = arranged(case.graph, len(values) - len(names), names)
-            callees.append(self.label_context(label, tuple(recipe_type(part, values) for part in case.recipe)))
+            callees.append(self.context(case.graph, tuple(recipe_fact(part, values) for part in case.recipe)))
         method.contexts = callees
         context.uses[node.id] = method
         return (yield Wait(callees, len(callees) > 1, node))
@@ -653,6 +652,13 @@ def recipe_type(part: Any, operands: list[Abstract]) -> Type:
             return type_of_value(value)
         case _:
             raise AssertionError(part)
+
+
+def recipe_fact(part: Any, operands: list[Abstract]) -> Abstract:
+    """What is known of one arranged argument."""
+    if isinstance(part, int):
+        return operands[part]
+    return Abstract(recipe_type(part, operands), part.value) if isinstance(part, Constant) else Abstract(recipe_type(part, operands))
 
 
 def _join_all(first: tuple[Type, ...], second: tuple[Type, ...], label: Label, box_: Any = None) -> tuple[Type, ...]:

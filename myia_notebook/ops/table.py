@@ -28,13 +28,15 @@ def _table() -> dict[str, Primitive]:
 PRIMITIVES: dict[str, Primitive] = _table()
 make_tuple, tuple_getitem = tuples.make_tuple, tuples.tuple_getitem
 
-from myia_notebook.ops.access import NAMED  # noqa: E402  (operations expand to the primitives above)
+from myia_notebook.ops.access import NAMED as _NAMED  # noqa: E402  (operations expand to the primitives above)
 from myia_notebook.ops.iteration import ITERABLES  # noqa: E402
 from myia_notebook.ops.library import LIBRARY  # noqa: E402
+from myia_notebook.ops.messages import PRINT, RAISE  # noqa: E402
 from myia_notebook.ops.operators import OPERATORS  # noqa: E402
 from myia_notebook.ops.records import constructor_of  # noqa: E402
 
-OPERATIONS: dict[Any, Operation] = {**OPERATORS, **ITERABLES, **LIBRARY}
+NAMED: dict[str, Operation] = {**_NAMED, "raise": RAISE}
+OPERATIONS: dict[Any, Operation] = {print: PRINT, **OPERATORS, **ITERABLES, **LIBRARY}
 
 
 def operation_for(value: Any) -> Operation | None:
