@@ -287,6 +287,13 @@ def _search(x: Expr, name: str, item: Expr) -> Expr:
     return total
 
 
+def _has_keys(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
+    """Whether a mapping pattern with these keys may match."""
+    x, *keys = arguments
+    names = x.type.structure.names if is_dict(x.type) else None  # type: ignore[union-attr]
+    return known(builder, names is not None and all(require_static(k, "the key of a pattern") in names for k in keys))
+
+
 def _given_other(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
     """given_other(x, value): value, where x is no sequence; a sequence never gets there."""
     x, value = arguments
@@ -384,6 +391,7 @@ NAMED: dict[str, Operation] = {
     "setitem": Operation("[ ]=", _setitem, "[ ]="),
     "is_sequence_of": Operation("matches", _is_sequence_of, "matches"),
     "make_text": Operation("text", make_text, "text"),
+    "has_keys": Operation("matches", _has_keys, "matches"),
     "given_other": Operation("given", _given_other, "given"),
     "given": Operation("given", lambda builder, arguments, keywords: arguments[1], "given"),
     "narrow": Operation("is", narrowed, "is"),

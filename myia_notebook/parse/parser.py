@@ -34,7 +34,7 @@ from myia_notebook.ops.table import NAMED, PRIMITIVES
 from myia_notebook.parse.expressions import BINARY, Expressions, note_call
 from myia_notebook.parse.comprehensions import Comprehension
 from myia_notebook.parse.patterns import Cases
-from myia_notebook.parse.names import Liveness, assigned, captures, leaves, parameters, targets
+from myia_notebook.parse.names import Liveness, assigned, captures, leaves, parameters, reads, subscripted, targets
 from myia_notebook.parse.resolve import Instance, ParseSession, is_constant, is_python_function, unwrap
 from myia_notebook.parse.scope import Binding, Environment, Function
 from myia_notebook.parse.source import function_ast
@@ -220,7 +220,19 @@ class Parser(Expressions):
         old = self.read(base.id, base, env, f)
         parts = index.elts if isinstance(index, ast.Tuple) and index.elts else [index]
         new = self.operation(env, NAMED["setitem"], target, old, value, *(self._index(p, env, f) for p in parts))
-        self.bind(ast.copy_location(ast.Name(base.id, ast.Store()), base), new, env, f)
+        same = [name for name, known in env.items() if known.node is env[base.id].node and "." not in name]
+        for name in same or [base.id]:  # other variables of this function that are the same value change with it, as in Python
+            self.bind(ast.copy_location(ast.Name(name, ast.Store()), base), new, env, f)
+
+    def check_aliases(self, statements: list[ast.stmt], env: Environment, s: ast.stmt) -> None:
+        """Where an item is set in a branch or loop, no other variable that is used later may be the same value."""
+        live = self.live.after.get(id(s), frozenset()) | frozenset(reads(list(statements)))
+        for name in subscripted(statements):
+            known = env.get(name)
+            for other, binding in env.items():
+                if known is not None and other != name and binding.node is known.node and other in live and not isinstance(known.node, Constant):
+                    raise self.source.fault("M103", s, construct=f"'{other}' is the same value as '{name}', of which an item is set here: it",
+                                            instead=f"copy it: {other} = {name}.copy()")
 
     def _watch_live(self, name: str, env: Environment, f: Function, e: ast.AST) -> None:
         """Before `name` is assigned again: other live variables must not hold closures over the old value."""
@@ -268,6 +280,7 @@ class Parser(Expressions):
                 case ast.Assert():
                     return self._assert(s, rest, env, f, exits)
                 case ast.Match():
+                    self.check_aliases([x for case in s.cases for x in case.body], env, s)
                     names = [n for n in assigned([s]) if n in self.live.after.get(id(s), frozenset())]
                     fall = self._after(s, names, rest, env, f, exits)
                     return Cases(self, s, f, replace(exits, fall=fall)).build(env)
@@ -338,6 +351,7 @@ class Parser(Expressions):
 
     def _if(self, s: ast.If, env: Environment, f: Function) -> None:
         """Join by value: the arms return what they assign, as far as it is live."""
+        self.check_aliases([*s.body, *s.orelse], env, s)
         test = self._test(s.test, env, f)
         arms = (self.arm("if", s), self.arm("else", s))
         ends: list[Environment] = []
@@ -403,6 +417,7 @@ class Parser(Expressions):
 
     def _if_with_exits(self, s: ast.If, rest: list[ast.stmt], env: Environment, f: Function, exits: Exits) -> Node:
         """What follows the `if` belongs to the arm that falls through; when both do, to a graph that both call."""
+        self.check_aliases([*s.body, *s.orelse], env, s)
         test = self._test(s.test, env, f)
         arms = (self.arm("if", s), self.arm("else", s))
         both = falls_through(s.body) and falls_through(s.orelse)
@@ -444,6 +459,7 @@ class Parser(Expressions):
 
     def _loop(self, s: ast.While | ast.For, rest: list[ast.stmt], env: Environment, f: Function, exits: Exits) -> Node | None:
         """A tail-recursive graph. None when the loop joined by value and the block goes on; else the output of the graph."""
+        self.check_aliases([*s.body, *s.orelse], env, s)
         return _Loop(self, s, rest, env, f, exits).build()
 
 
