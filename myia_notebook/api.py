@@ -20,7 +20,7 @@ from myia_notebook.errors import MyiaError, error
 from myia_notebook.infer import structures
 from myia_notebook.infer.structures import has_parts, parts_of, structure_of
 from myia_notebook.infer.values import type_of_value
-from myia_notebook.ir.graph import Constant, Graph, Node
+from myia_notebook.ir.graph import Constant, Graph, Node, Signature
 from myia_notebook.ir.types import LIST, Function, List, Record, Static, Type, parts
 from myia_notebook.ops.primitive import Abstract
 from myia_notebook.pipeline import BACKENDS, Unit, compile_unit
@@ -98,9 +98,19 @@ class Caller:
                 return result if found.convert is None else found.convert(result)
         values = self._bind(args, kwargs)
         specialization = self._specialize(values)
-        inputs = [v for v in values if not _contains_function(v)]
+        inputs = [v for v in self._flat(values) if not _contains_function(v)]
         result = specialization.run(*map(runtime, inputs, specialization.takes))
         return result if specialization.convert is None else specialization.convert(result)
+
+    def _flat(self, values: list[Any]) -> list[Any]:
+        """The inputs of the program: those of *args and **kwargs one by one where there is a derivative (`_positional`)."""
+        if self._derivative.kind is None or self._plain_count >= 0:
+            return values
+        kinds = [p.kind for p in self._signature.parameters.values()]
+        flat: list[Any] = []
+        for kind, value in zip(kinds, values):
+            flat.extend(value if kind is inspect.Parameter.VAR_POSITIONAL else value.values() if kind is inspect.Parameter.VAR_KEYWORD else (value,))
+        return flat
 
     @functools.cached_property
     def _plain_count(self) -> int:
@@ -232,12 +242,43 @@ def make_unit(function: Any, values: list[Any], derivative: Derivative, backend:
     if not steps and len(arguments) == len(values) and not target.captured:
         return Unit(target, arguments, backend or DEFAULT_BACKEND, may_interpret=backend is None, session=session), session
     program = Graph(target.name, "program", target.provenance)
-    operands = [_input(program, session, value, name) for value, name in zip(values, _names(target, len(values)))]
-    head: Any = target
+    signature = target.signature
+    if signature is not None and (signature.variadic or signature.keywords or signature.keyword_only):
+        head, values, names = _positional(target, values)
+        arguments = [Abstract(_argument_type(v, i)) for i, v in enumerate(values) if not _contains_function(v)]
+    else:
+        head, names = target, _names(target, len(values))
+    operands = [_input(program, session, value, name) for value, name in zip(values, names)]
     for step in steps:
         head = _derive(program, head, step)
     program.output = program.apply(head, *operands, provenance=target.provenance)
     return Unit(program, arguments, backend or DEFAULT_BACKEND, may_interpret=backend is None, session=session), session
+
+
+def _positional(target: Graph, values: list[Any]) -> tuple[Graph, list[Any], list[str]]:
+    """A function with *args, **kwargs or keyword-only parameters as one of positional parameters only: each argument is one."""
+    from myia_notebook.parse.expressions import CALL_WITH
+    signature = target.signature
+    assert signature is not None
+    wrapper = Graph(target.name, "function", target.provenance)
+    layout: list[str] = []
+    flat: list[Any] = []
+    names: list[str] = []
+    for name, value in zip(signature.names, values):
+        if name == signature.variadic:
+            parts_ = [("", f"{name}[{i}]", v) for i, v in enumerate(value)]
+        elif name == signature.keywords:
+            parts_ = [(k, k, v) for k, v in value.items()]
+        else:
+            parts_ = [(name if name in signature.keyword_only else "", name, value)]
+        for kind, shown, v in parts_:
+            layout.append(kind)
+            names.append(shown)
+            flat.append(v)
+    parameters = [wrapper.add_parameter(n) for n in names]
+    wrapper.signature = Signature((), tuple(names))
+    wrapper.output = wrapper.apply(Constant(CALL_WITH), target, Constant(tuple(layout), Static(tuple(layout))), *parameters, provenance=target.provenance)
+    return wrapper, flat, names
 
 
 def _names(target: Graph, count: int) -> list[str]:

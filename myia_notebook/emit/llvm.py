@@ -16,6 +16,7 @@ from typing import Any
 from llvmlite import ir
 
 from myia_notebook.emit.arrays import ArrayCode
+from myia_notebook.emit.host import HostCalls
 from myia_notebook.emit.lists import ListCode
 from myia_notebook.emit.memory import Writer
 from myia_notebook.emit.messages import Messages
@@ -75,8 +76,8 @@ class Machine:
         self.b = ir.IRBuilder(self.entry_block)
         self.arrays = ArrayCode(self)
         self.lists = ListCode(self)
-        self.messages = Messages()
-        self.keep.append(self.messages)
+        self.messages, self.host = Messages(), HostCalls()
+        self.keep += [self.messages, self.host]
         self.keeps_arena = needs_arena(plan.root.result)
         self.scopes: list[Scope] = []
         self.tags = self._tags()
