@@ -245,8 +245,20 @@ def make_unit(function: Any, values: list[Any], derivative: Derivative, backend:
     head: Any = target
     for step in steps:
         head = _derive(program, head, step)
-    program.output = program.apply(head, *operands, provenance=target.provenance)
+    program.output = _called(program, head, operands, function)
     return Unit(program, arguments, backend or DEFAULT_BACKEND, may_interpret=backend is None, session=session), session
+
+
+def _called(program: Graph, head: Node, operands: list[Any], function: Any) -> Node:
+    """The call of `head` with one operand for each parameter of the Python function."""
+    from myia_notebook.ir.graph import as_node
+    from myia_notebook.parse.expressions import CALL_WITH
+    marks = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    parameters = inspect.signature(function).parameters.values()
+    kinds = tuple(p.name if p.kind is inspect.Parameter.KEYWORD_ONLY else marks.get(p.kind, "") for p in parameters)
+    if not any(kinds):
+        return program.apply(head, *operands, provenance=program.provenance)
+    return program.apply(Constant(CALL_WITH), head, Constant(kinds, Static(kinds)), *map(as_node, operands), provenance=program.provenance)
 
 
 def _names(target: Graph, count: int) -> list[str]:

@@ -16,12 +16,13 @@ def is_operator(value: Any) -> bool:
 @dataclass(frozen=True, slots=True)
 class Request:
     """A derivative as the user asked for it. `kind`: an operator's name, or 'pullback' (the backpropagator that `vjp` gives).
-    `is_forward`: a Jacobian in forward mode, whatever the sizes."""
+    `is_forward`: a Jacobian in forward mode, whatever the sizes. `names`: of the last arguments, where they are given by name."""
 
     kind: str
     wrt: Any = 0
     has_aux: bool = False
     is_forward: bool = False
+    names: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"{self.kind} wrt={self.wrt!r}"

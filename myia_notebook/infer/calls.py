@@ -83,7 +83,7 @@ def template_instance(template: Graph, count: int, invariants: dict[int, Any]) -
         if request.kind == "hessian":
             from myia_notebook.api import grad
             function = graph.apply(grad, f, Constant(request.wrt))
-            request = Request("jacobian", request.wrt, is_forward=True)
+            request = Request("jacobian", request.wrt, is_forward=True, names=request.names)
         head = PRIMITIVES[_HEADS.get(request.kind, "gradient_call")]
         graph.output = graph.apply(head, function, Constant(request, Static(request)), *arguments)
         graph.flags["gradient instance"] = True

@@ -12,7 +12,7 @@ made. The types of gradients and tangents follow from those of arguments and res
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from myia_notebook.errors import error
@@ -91,12 +91,37 @@ def _static(a: Abstract, what: str, hint: str) -> Any:
 
 # -- what a call of f receives
 
-def _recipe(f: FunctionSet, count: int) -> list[Any]:
+def by_name(engine: Engine, label: Label, names: tuple[str, ...]) -> Label:
+    """The closure of a derivative, as one that takes its last arguments by these names."""
+    if not names:
+        return label
+    request: Request = label.graph.flags["gradient"]
+    return engine.make_label(gradient_template(replace(request, names=names), len(label.captured)), label.captured)
+
+
+def _recipe(f: FunctionSet, count: int, names: tuple[str, ...] = ()) -> list[Any]:
     """How the operands of a call of f become its parameters (`calls.arranged`)."""
     label = f.labels[0]
     if "gradient" in label.graph.flags:
         return list(range(count))
-    return arranged(label.graph, count, ())
+    return arranged(label.graph, count - len(names), names)
+
+
+def _apply(engine: Engine, context: Context, node: Apply, f: Abstract, arguments: list[Abstract],
+           names: tuple[str, ...]) -> Generator[Wait, Abstract, Abstract]:
+    """The call of f, the last arguments by name."""
+    if not names or not isinstance(f.type, FunctionSet):
+        return (yield from engine._call_value(context, node, f, arguments))
+    from myia_notebook.infer.engine import Wait, recipe_type
+    callees: list[Context] = []
+    for label in f.type.labels:
+        if "gradient" in label.graph.flags:
+            callees.append(engine.label_context(by_name(engine, label, names), tuple(a.type for a in arguments)))
+        else:
+            recipe = arranged(label.graph, len(arguments) - len(names), names)
+            callees.append(engine.label_context(label, tuple(recipe_type(part, arguments) for part in recipe)))
+    context.uses[node.id] = callees
+    return (yield Wait(callees, len(callees) > 1, node))
 
 
 def _part_type(recipe: list[Any], path: Path, operands: list[Abstract]) -> Type:
@@ -113,31 +138,34 @@ def _named(label: Label) -> Graph:
     return label.graph
 
 
-def _path_of(recipe: list[Any], operand: int) -> Path:
+def _paths(recipe: list[Any], given_only: bool) -> list[Path]:
+    """What an index counts: the parameters, and in place of `*args` the arguments that it takes."""
+    found: list[Path] = []
     for at, part in enumerate(recipe):
-        if part == operand and isinstance(part, int):
-            return at
-        if isinstance(part, tuple) and operand in part:
-            return at, part.index(operand)
-    raise AssertionError("an operand that goes nowhere")
+        if isinstance(part, tuple):
+            found.extend((at, k) for k in range(len(part)))
+        elif not isinstance(part, dict) and not (given_only and not isinstance(part, int)):
+            found.append(at)
+    return found
 
 
-def resolve_wrt(wrt: Any, f: FunctionSet, recipe: list[Any], count: int) -> tuple[Path, ...]:
+def resolve_wrt(wrt: Any, f: FunctionSet, recipe: list[Any]) -> tuple[Path, ...]:
     """`wrt` as parameters: an index of an argument, a name of a parameter, a tuple of them, "*"."""
     graph = _named(f.labels[0])
     names = [p.name for p in graph.parameters[graph.captured:]]
     if isinstance(wrt, str) and wrt == "*":
-        return tuple(_path_of(recipe, i) for i in range(count))
+        return tuple(_paths(recipe, True))
+    paths = _paths(recipe, False)
     found: list[Path] = []
     for item in wrt if isinstance(wrt, tuple) else (wrt,):
         if isinstance(item, str):
             if item not in names:
                 raise error("M603", message=f"{describe(graph)} has no parameter '{item}' to differentiate", hint=f"its parameters are {', '.join(names)}")
             found.append(names.index(item))
-        elif isinstance(item, int) and not isinstance(item, bool) and -count <= item < count:
-            found.append(_path_of(recipe, item % count))
+        elif isinstance(item, int) and not isinstance(item, bool) and -len(paths) <= item < len(paths):
+            found.append(paths[item])
         else:
-            raise error("M603", message=f"wrt={item!r} names no argument of {describe(graph)}", hint=f"it has {count} arguments")
+            raise error("M603", message=f"wrt={item!r} names no argument of {describe(graph)}", hint=f"it has {len(paths)} arguments")
     return tuple(found)
 
 
@@ -183,7 +211,7 @@ def call(engine: Engine, context: Context, node: Apply, operands: list[Abstract]
     f, request, *arguments = operands
     asked: Request = request.value
     if asked.kind == "custom_gradient":
-        return (yield from _custom(engine, context, node, f, arguments))
+        return (yield from _custom(engine, context, node, asked, f, arguments))
     if asked.kind == "jacobian":
         return (yield from _jacobian(engine, context, node, asked, f, arguments))
     return (yield from _gradient(engine, context, node, asked, f, arguments))
@@ -193,10 +221,9 @@ def _gradient(engine: Engine, context: Context, node: Apply, asked: Request, f: 
     """The function must return a real scalar, or data that the given sensitivity fits; the arguments asked for must hold real numbers."""
     assert isinstance(f.type, FunctionSet)
     seed = arguments.pop() if asked.kind == "pullback" else None
-    result = yield from engine._call_value(context, node, f, arguments)
-    calls = context.uses.get(node.id)
-    recipe = _recipe(f.type, len(arguments))
-    wrt = resolve_wrt(asked.wrt, f.type, recipe, len(arguments))
+    result = yield from _apply(engine, context, node, f, arguments, asked.names)
+    recipe = _recipe(f.type, len(arguments), asked.names)
+    wrt = resolve_wrt(asked.wrt, f.type, recipe)
     problem = _result_problem(asked, result.type)
     if problem is not None:
         problem.span = node.provenance.span
@@ -214,7 +241,7 @@ def _gradient(engine: Engine, context: Context, node: Apply, asked: Request, f: 
     is_single = not isinstance(asked.wrt, tuple) and asked.wrt != "*"
     options = GradientOptions(wrt, is_single, asked.kind == "value_and_grad", asked.has_aux, seed is not None)
     gradient = types[0] if is_single else Tuple(tuple(types))
-    context.uses[node.id] = GradientUse(options, recipe, calls, result.type == NEVER)
+    context.uses[node.id] = GradientUse(options, recipe, result.type == NEVER)
     if options.with_value:
         return Abstract(Tuple((result.type, gradient)))
     if asked.has_aux and isinstance(result.type, Tuple):
@@ -235,11 +262,11 @@ def _result_problem(asked: Request, t: Type) -> Any:
 def _jacobian(engine: Engine, context: Context, node: Apply, asked: Request, f: Abstract, arguments: list[Abstract]) -> Generator[Wait, Abstract, Abstract]:
     from myia_notebook.gradient.jacobian import jacobian_type
     assert isinstance(f.type, FunctionSet)
-    result = yield from engine._call_value(context, node, f, arguments)
+    result = yield from _apply(engine, context, node, f, arguments, asked.names)
     if result.type == NEVER:
         return Abstract(NEVER)
-    recipe = _recipe(f.type, len(arguments))
-    wrt = resolve_wrt(asked.wrt, f.type, recipe, len(arguments))
+    recipe = _recipe(f.type, len(arguments), asked.names)
+    wrt = resolve_wrt(asked.wrt, f.type, recipe)
     types: list[Type] = []
     for path in wrt:
         t = _part_type(recipe, path, arguments)
@@ -252,10 +279,10 @@ def _jacobian(engine: Engine, context: Context, node: Apply, asked: Request, f: 
     return Abstract(made)
 
 
-def _custom(engine: Engine, context: Context, node: Apply, f: Abstract, arguments: list[Abstract]) -> Generator[Wait, Abstract, Abstract]:
+def _custom(engine: Engine, context: Context, node: Apply, asked: Request, f: Abstract, arguments: list[Abstract]) -> Generator[Wait, Abstract, Abstract]:
     """f(x…) gives (y, backpropagator); the backpropagator, called with ∇y, gives (∇x…), or ∇x alone where there is one argument."""
     assert isinstance(f.type, FunctionSet)
-    pair = yield from engine._call_value(context, node, f, arguments)
+    pair = yield from _apply(engine, context, node, f, arguments, asked.names)
     if pair.type == NEVER:
         return Abstract(NEVER)
     t = pair.type
@@ -273,7 +300,7 @@ def _custom(engine: Engine, context: Context, node: Apply, f: Abstract, argument
     _check_data("the value of a function with a custom gradient", t.items[0])
     for a in arguments:
         _check_data("an argument of a function with a custom gradient", a.type)
-    recipe = _recipe(f.type, len(arguments))
+    recipe = _recipe(f.type, len(arguments), asked.names)
     inner = Apply(node.graph, [Constant(None), Constant(None)], None, "", node.provenance)
     back = yield from engine._call_value(context, inner, Abstract(t.items[1]), [Abstract(_sensitivity(t.items[0]))])
     types = [_part_type(recipe, i, arguments) for i in range(len(recipe))]
@@ -315,7 +342,6 @@ def _jvp(engine: Engine, context: Context, node: Apply, operands: list[Abstract]
         raise error("M605", what="the tuple of tangents", first=operands[2].type, second=f"{len(primals)} primals", hint="give one tangent for each primal")
     assert isinstance(f.type, FunctionSet)
     result = yield from engine._call_value(context, node, f, primals)
-    calls = context.uses.get(node.id)
     recipe = _recipe(f.type, len(primals))
     trusted = bool(context.graph.flags.get("checked tangents"))
     zeros = _known_zeros(node, len(tangents))
@@ -323,10 +349,10 @@ def _jvp(engine: Engine, context: Context, node: Apply, operands: list[Abstract]
         if not (zeros[i] and not has_reals(primal.type)):
             check_tangent(f"the tangent of argument {i}", have.type, primal.type, trusted)
     if result.type == NEVER:
-        context.uses[node.id] = JvpUse(recipe, calls, True)
+        context.uses[node.id] = JvpUse(recipe, True)
         return Abstract(NEVER)
     _check_data("the result of a function that is differentiated", result.type)
-    context.uses[node.id] = JvpUse(recipe, calls, False)
+    context.uses[node.id] = JvpUse(recipe, False)
     return Abstract(Tuple((result.type, gradient_type(engine, result.type))))
 
 
@@ -465,7 +491,6 @@ def _never(body: _Body, builder: Builder, f: Node, arguments: list[Node], t: Typ
 class GradientUse(Use):
     options: GradientOptions
     recipe: list[Any]
-    calls: Any
     is_never: bool
 
     def build(self, body: _Body, builder: Builder, node: Apply, operands: list[Node], t: Type) -> Node:
@@ -548,7 +573,6 @@ class StopUse(Use):
 @dataclass(slots=True)
 class JvpUse(Use):
     recipe: list[Any]
-    calls: Any
     is_never: bool
 
     def build(self, body: _Body, builder: Builder, node: Apply, operands: list[Node], t: Type) -> Node:
@@ -595,4 +619,4 @@ class VjpUse(Use):
         return builder.tuple(value, back)
 
 
-__all__ = ["CALLS", "INLINE", "Use", "call", "check_tangent", "embed", "operands_of", "operator", "resolve_wrt"]
+__all__ = ["CALLS", "INLINE", "Use", "by_name", "call", "check_tangent", "embed", "operands_of", "operator", "resolve_wrt"]

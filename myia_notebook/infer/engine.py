@@ -514,8 +514,7 @@ class Engine:
         callees: list[Context] = []
         for label in callee.type.labels:
             if "gradient" in label.graph.flags:
-                if names:
-                    raise error("M308", message="keywords in a call of a derivative", hint="pass the arguments by position")
+                label = derivatives.by_name(self, label, names)
                 callees.append(self.label_context(label, tuple(v.type for v in values)))
                 continue
             types = tuple(recipe_type(part, values) for part in arranged(label.graph, count, names))

@@ -506,6 +506,9 @@ class _Body:
         if isinstance(head, Constant) and isinstance(head.value, Graph):
             return self._call(builder, self.m.label_graph(label), arguments, fact)
         graph = self.m.label_graph(label)
+        if names and "gradient" in label.graph.flags:
+            raise error("M308", builder.provenance.span, message="keywords in a call of a derivative that is only known at run time",
+                        hint="pass the arguments by position")
         fitted = [self.fit(builder, x, Builder.type_of(p)) for x, p in zip(arguments, graph.parameters[graph.captured:])]
         assert graph.result is not None
         return builder.call(head, *fitted, type=graph.result)
