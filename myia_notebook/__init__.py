@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from myia_notebook.api import grad, myia, value_and_grad
     from myia_notebook.cell import compile_source
     from myia_notebook.compilation import Compilation, explain
+    from myia_notebook.derivatives import custom_gradient, hessian, jacobian, jvp, stop_gradient, vjp
 
 __version__ = "0.1.0"
-_LAZY = {"myia": "api", "grad": "api", "value_and_grad": "api", "compile_source": "cell", "explain": "compilation", "Compilation": "compilation"}
+DERIVATIVES = ("custom_gradient", "hessian", "jacobian", "jvp", "stop_gradient", "vjp")
+_LAZY = {**dict.fromkeys(DERIVATIVES, "derivatives"), "myia": "api", "grad": "api", "value_and_grad": "api", "compile_source": "cell", "explain": "compilation", "Compilation": "compilation"}
 
 
 def __getattr__(name: str) -> Any:
@@ -49,5 +51,5 @@ def _jupyter_labextension_paths() -> list[dict[str, str]]:
 
 
 __all__ = ["Compilation", "MyiaAttributeError", "MyiaError", "MyiaIndexError", "MyiaNameError", "MyiaRecursionError", "MyiaShapeError",
-           "MyiaSyntaxError", "MyiaTypeError", "MyiaValueError", "MyiaZeroDivisionError", "compile_source", "explain", "grad", "myia",
-           "value_and_grad"]
+           "MyiaSyntaxError", "MyiaTypeError", "MyiaValueError", "MyiaZeroDivisionError", "compile_source", "custom_gradient", "explain", "grad",
+           "hessian", "jacobian", "jvp", "myia", "stop_gradient", "value_and_grad", "vjp"]

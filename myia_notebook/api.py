@@ -20,7 +20,7 @@ from myia_notebook.errors import MyiaError, error
 from myia_notebook.infer import structures
 from myia_notebook.infer.structures import has_parts, parts_of, structure_of
 from myia_notebook.infer.values import type_of_value
-from myia_notebook.ir.graph import Constant, Graph, Node, Signature
+from myia_notebook.ir.graph import Constant, Graph, Node
 from myia_notebook.ir.types import LIST, Function, List, Record, Static, Type, parts
 from myia_notebook.ops.primitive import Abstract
 from myia_notebook.pipeline import BACKENDS, Unit, compile_unit
@@ -32,10 +32,11 @@ _NUMBERS = frozenset((float, int, bool))
 
 @dataclass(frozen=True, slots=True)
 class Derivative:
-    """What is asked of a function: its value (`kind` None), or 'grad' / 'value_and_grad' with respect to `wrt`."""
+    """What is asked of a function: its value (`kind` None), or what the operator `kind` ('grad', 'jacobian', …) makes of it."""
 
     kind: str | None = None
     wrt: Any = 0
+    has_aux: bool = False
 
 
 @dataclass(slots=True)
@@ -54,13 +55,15 @@ def plain_function(f: Any) -> Any:
     inner = getattr(f, "__myia_function__", None)
     if inner is not None:
         return inner
+    if isinstance(f, Gradient):
+        return f
     if inspect.isfunction(f) or inspect.ismethod(f) or isinstance(f, (functools.partial, ClosureValue)):
         return f
     raise error("M305", type=f"{type(f).__name__} ({f!r:.60})", hint="give a Python function, a lambda, a method or a compiled function")
 
 
 def is_function(value: Any) -> bool:
-    return hasattr(value, "__myia_function__") or inspect.isfunction(value) or inspect.ismethod(value)
+    return isinstance(value, (Gradient, functools.partial)) or hasattr(value, "__myia_function__") or inspect.isfunction(value) or inspect.ismethod(value)
 
 
 def _contains_function(value: Any) -> bool:
@@ -89,6 +92,7 @@ class Caller:
         self._cache: dict[Any, Specialization] = {}
         self._lock = threading.RLock()
         functools.update_wrapper(self, getattr(self._function, "__func__", self._function), updated=())
+        self._steps: tuple[Derivative, ...] = (derivative,) if derivative.kind is not None else ()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not kwargs and len(args) == self._plain_count and all(type(a) in _NUMBERS for a in args):
@@ -98,19 +102,9 @@ class Caller:
                 return result if found.convert is None else found.convert(result)
         values = self._bind(args, kwargs)
         specialization = self._specialize(values)
-        inputs = [v for v in self._flat(values) if not _contains_function(v)]
+        inputs = [v for v in values if not _contains_function(v)]
         result = specialization.run(*map(runtime, inputs, specialization.takes))
         return result if specialization.convert is None else specialization.convert(result)
-
-    def _flat(self, values: list[Any]) -> list[Any]:
-        """The inputs of the program: those of *args and **kwargs one by one where there is a derivative (`_positional`)."""
-        if self._derivative.kind is None or self._plain_count >= 0:
-            return values
-        kinds = [p.kind for p in self._signature.parameters.values()]
-        flat: list[Any] = []
-        for kind, value in zip(kinds, values):
-            flat.extend(value if kind is inspect.Parameter.VAR_POSITIONAL else value.values() if kind is inspect.Parameter.VAR_KEYWORD else (value,))
-        return flat
 
     @functools.cached_property
     def _plain_count(self) -> int:
@@ -147,8 +141,10 @@ class Caller:
         return found
 
     def _compile(self, values: list[Any]) -> Specialization:
-        unit, session = make_unit(self._function, values, self._derivative, self._backend)
-        return _compiled(unit, session)
+        return _compiled(*self._unit(values))
+
+    def _unit(self, values: list[Any]) -> tuple[Unit, Any]:
+        return make_unit(self._function, values, Derivative(), self._backend, self._steps)
 
 
 def _compiled(unit: Unit, session: Any) -> Specialization:
@@ -177,10 +173,33 @@ class MyiaFunction(Caller):
 
 
 class Gradient(Caller):
-    """`grad(f, wrt)` or `value_and_grad(f, wrt)` as a callable."""
+    """`grad(f, wrt)` and the other derivatives of a function, as a callable. `_steps` are the operators, the innermost first."""
+
+    _is_chain = True
+
+    def __init__(self, function: Any, derivative: Derivative, backend: str | None = None) -> None:
+        inner = function if isinstance(function, Gradient) and function._is_chain else None
+        super().__init__(function if inner is None else inner._function, derivative, backend or getattr(function, "_backend", None))
+        if inner is not None:
+            self._steps = (*inner._steps, derivative)
 
     def __repr__(self) -> str:
         return f"<{self._derivative.kind} of {getattr(self._function, '__name__', '?')}, wrt={self._derivative.wrt!r}>"
+
+    def _applied(self, graph: Graph, session: Any, given: dict[str, Node]) -> Node:
+        """The call of this derivative in a program."""
+        from myia_notebook.parse.derived import call_by_name
+        kinds = {p.name: p.kind for p in self._signature.parameters.values()}
+        by_name = [(n, x) for n, x in given.items() if kinds[n] is inspect.Parameter.KEYWORD_ONLY]
+        positional = [x for n, x in given.items() if kinds[n] is not inspect.Parameter.KEYWORD_ONLY]
+        return call_by_name(graph, self._head(graph, session), positional, by_name)
+
+    def _head(self, graph: Graph, session: Any) -> Node:
+        from myia_notebook.parse.derived import callable_graph
+        head: Node = Constant(callable_graph(self._function, session))
+        for step in self._steps:
+            head = _derive(graph, head, step)
+        return head
 
 
 def myia(function: Any = None, *, backend: str | None = None) -> Any:
@@ -190,42 +209,21 @@ def myia(function: Any = None, *, backend: str | None = None) -> Any:
     return MyiaFunction(function, backend)
 
 
-def grad(f: Any, wrt: Any = 0, *, backend: str | None = None) -> Gradient:
+def grad(f: Any, wrt: Any = 0, has_aux: bool = False, *, backend: str | None = None) -> Gradient:
     """The gradient of a real-valued function.
 
     `wrt`: the argument(s) to differentiate: an index, a name, a tuple of them, or "*" for all. The result has the structure of
-    that argument (a tuple of such for several). float32 in gives float32 out; an argument that is not used has zeros. Raises
-    MyiaTypeError when the result is no real scalar (M602) or an argument is not real (M601). Works on Python functions, compiled
-    functions, closures, lambdas and bound methods, and inside compiled programs, to any order.
+    that argument (a tuple of such for several). float32 in gives float32 out; an argument that is not used has zeros. With `has_aux` the
+    function returns (value, more) and the result is (gradient, more). Raises MyiaTypeError when the result is no real scalar (M602: use `vjp`
+    or `jacobian`) or an argument is not real (M601). Works on Python functions, compiled functions, closures, lambdas, bound methods, partials
+    and other derivatives, and inside compiled programs, to any order.
     """
-    return _gradient("grad", f, wrt, backend)
+    return Gradient(f, Derivative("grad", wrt, has_aux), backend)
 
 
-def value_and_grad(f: Any, wrt: Any = 0, *, backend: str | None = None) -> Gradient:
-    """Like `grad`, but the result is the pair (value, gradient), computed together."""
-    return _gradient("value_and_grad", f, wrt, backend)
-
-
-def _gradient(kind: str, f: Any, wrt: Any, backend: str | None) -> Gradient:
-    if isinstance(f, Gradient):
-        return _NestedGradient(f, Derivative(kind, wrt), backend or f._backend)
-    return Gradient(f, Derivative(kind, wrt), backend or getattr(f, "_backend", None))
-
-
-class _NestedGradient(Gradient):
-    """The gradient of a gradient: the inner one stays a node of the program."""
-
-    def __init__(self, inner: Gradient, derivative: Derivative, backend: str | None) -> None:
-        super().__init__(inner._function, derivative, backend)
-        self._inner = inner
-
-    def _compile(self, values: list[Any]) -> Specialization:
-        unit, session = make_unit(self._function, values, self._derivative, self._backend, self._chain())
-        return _compiled(unit, session)
-
-    def _chain(self) -> tuple[Derivative, ...]:
-        inner = self._inner._chain() if isinstance(self._inner, _NestedGradient) else ()
-        return (*inner, self._inner._derivative)
+def value_and_grad(f: Any, wrt: Any = 0, has_aux: bool = False, *, backend: str | None = None) -> Gradient:
+    """Like `grad`, but the result is the pair (value, gradient), computed together; with `has_aux` ((value, more), gradient)."""
+    return Gradient(f, Derivative("value_and_grad", wrt, has_aux), backend)
 
 
 def make_unit(function: Any, values: list[Any], derivative: Derivative, backend: str | None,
@@ -234,51 +232,33 @@ def make_unit(function: Any, values: list[Any], derivative: Derivative, backend:
 
     Function arguments become constants of the program; all other values are its inputs.
     """
-    from myia_notebook.parse.parser import ParseSession, parse_function
+    from myia_notebook.parse.derived import callable_graph
+    from myia_notebook.parse.resolve import ParseSession
     session = ParseSession()
-    target = parse_function(function, session)
+    target = callable_graph(function, session)
     steps = [d for d in (*inner, derivative) if d.kind is not None]
     arguments: list[Abstract] = [Abstract(_argument_type(v, i)) for i, v in enumerate(values) if not _contains_function(v)]
     if not steps and len(arguments) == len(values) and not target.captured:
         return Unit(target, arguments, backend or DEFAULT_BACKEND, may_interpret=backend is None, session=session), session
     program = Graph(target.name, "program", target.provenance)
-    signature = target.signature
-    if signature is not None and (signature.variadic or signature.keywords or signature.keyword_only):
-        head, values, names = _positional(target, values)
-        arguments = [Abstract(_argument_type(v, i)) for i, v in enumerate(values) if not _contains_function(v)]
-    else:
-        head, names = target, _names(target, len(values))
-    operands = [_input(program, session, value, name) for value, name in zip(values, names)]
+    operands = [_input(program, session, value, name) for value, name in zip(values, _names(target, len(values)))]
+    head: Any = target
     for step in steps:
         head = _derive(program, head, step)
-    program.output = program.apply(head, *operands, provenance=target.provenance)
+    program.output = _called(program, head, operands, function)
     return Unit(program, arguments, backend or DEFAULT_BACKEND, may_interpret=backend is None, session=session), session
 
 
-def _positional(target: Graph, values: list[Any]) -> tuple[Graph, list[Any], list[str]]:
-    """A function with *args, **kwargs or keyword-only parameters as one of positional parameters only: each argument is one."""
+def _called(program: Graph, head: Node, operands: list[Any], function: Any) -> Node:
+    """The call of `head` with one operand for each parameter of the Python function."""
+    from myia_notebook.ir.graph import as_node
     from myia_notebook.parse.expressions import CALL_WITH
-    signature = target.signature
-    assert signature is not None
-    wrapper = Graph(target.name, "function", target.provenance)
-    layout: list[str] = []
-    flat: list[Any] = []
-    names: list[str] = []
-    for name, value in zip(signature.names, values):
-        if name == signature.variadic:
-            parts_ = [("", f"{name}[{i}]", v) for i, v in enumerate(value)]
-        elif name == signature.keywords:
-            parts_ = [(k, k, v) for k, v in value.items()]
-        else:
-            parts_ = [(name if name in signature.keyword_only else "", name, value)]
-        for kind, shown, v in parts_:
-            layout.append(kind)
-            names.append(shown)
-            flat.append(v)
-    parameters = [wrapper.add_parameter(n) for n in names]
-    wrapper.signature = Signature((), tuple(names))
-    wrapper.output = wrapper.apply(Constant(CALL_WITH), target, Constant(tuple(layout), Static(tuple(layout))), *parameters, provenance=target.provenance)
-    return wrapper, flat, names
+    marks = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    parameters = inspect.signature(function).parameters.values()
+    kinds = tuple(p.name if p.kind is inspect.Parameter.KEYWORD_ONLY else marks.get(p.kind, "") for p in parameters)
+    if not any(kinds):
+        return program.apply(head, *operands, provenance=program.provenance)
+    return program.apply(Constant(CALL_WITH), head, Constant(kinds, Static(kinds)), *map(as_node, operands), provenance=program.provenance)
 
 
 def _names(target: Graph, count: int) -> list[str]:
@@ -289,9 +269,9 @@ def _names(target: Graph, count: int) -> list[str]:
 def _input(program: Graph, session: Any, value: Any, name: str) -> Node | Graph:
     """A program input: a parameter, or the constant graph of a function argument."""
     from myia_notebook.ops.table import NAMED, make_tuple
-    from myia_notebook.parse.parser import parse_function
+    from myia_notebook.parse.derived import callable_graph
     if is_function(value):
-        return Constant(parse_function(plain_function(value), session))
+        return Constant(callable_graph(plain_function(value), session))
     if _contains_function(value):
         items = [_input(program, session, item, "") for item in parts_of(value)]
         structure = structure_of(value)
@@ -304,7 +284,10 @@ def _input(program: Graph, session: Any, value: Any, name: str) -> Node | Graph:
 
 
 def _derive(program: Graph, head: Any, step: Derivative) -> Node:
-    return program.apply(Constant(grad if step.kind == "grad" else value_and_grad), head, step.wrt, provenance=program.provenance)
+    from myia_notebook import derivatives
+    operator = {"grad": grad, "value_and_grad": value_and_grad}.get(step.kind or "") or getattr(derivatives, step.kind or "")
+    extra = [] if step.kind == "custom_gradient" else [step.wrt, *([True] if step.has_aux else [])]
+    return program.apply(Constant(operator), head, *extra, provenance=program.provenance)
 
 
 def _key(value: Any) -> Any:

@@ -130,7 +130,7 @@ def compile_source(text: str, namespace: dict[str, Any] | None = None) -> dict[s
     import myia_notebook
     if namespace is None:
         namespace = {}
-    for helper in ("grad", "value_and_grad"):
+    for helper in ("grad", "value_and_grad", *myia_notebook.DERIVATIVES):
         namespace.setdefault(helper, getattr(myia_notebook, helper))
     result = run_cell(text, namespace, CellOptions(observe=False), "<myia source>")
     if result.problem is not None:

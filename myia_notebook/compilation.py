@@ -210,15 +210,13 @@ def explain(f: Any, *args: Any, backend: str | None = None, check: bool = False)
     """
     import linecache
 
-    from myia_notebook.api import Derivative, Gradient, MyiaFunction, _NestedGradient, make_unit
-    caller = f if isinstance(f, (MyiaFunction, Gradient)) else MyiaFunction(f)
-    derivative = caller._derivative if isinstance(caller, Gradient) else Derivative()
-    inner = caller._chain() if isinstance(caller, _NestedGradient) else ()
+    from myia_notebook.api import Caller, MyiaFunction
+    caller = f if isinstance(f, Caller) else MyiaFunction(f)
     code = getattr(caller._function, "__code__", None)
     source = "".join(linecache.getlines(code.co_filename)) if code is not None else ""
     values = caller._bind(args, {})
     try:
-        unit, session = make_unit(caller._function, values, derivative, backend or caller._backend, inner)
+        unit, session = caller._unit(values)
     except MyiaError as problem:
         view = Snapshot("parsed", str(problem), source, error=error_view(problem))
         return Compilation(source, {"parsed": view}, problem=problem)

@@ -178,6 +178,8 @@ _KINDS = (
     ErrorKind("M601", "gradient", MyiaTypeError, "cannot differentiate with respect to {what} of type {type}", "{hint}"),
     ErrorKind("M602", "gradient", MyiaTypeError, "the function returns {type}, not a real number", "use vjp or jacobian for results that are not a scalar"),
     ErrorKind("M603", "gradient", MyiaTypeError, "{message}", "{hint}"),
+    ErrorKind("M604", "gradient-check", MyiaValueError, "{message}", "{hint}"),
+    ErrorKind("M605", "gradient", MyiaTypeError, "{what} is {first}, which does not fit {second}", "{hint}"),
     # run time
     ErrorKind("M701", "zero-division", MyiaZeroDivisionError, "{message}"),
     ErrorKind("M702", "value", MyiaValueError, "{message}"),

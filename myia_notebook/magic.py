@@ -160,9 +160,9 @@ def _one_line(problem: Exception) -> str:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """`%load_ext myia_notebook`: registers the magics and puts `grad`, `value_and_grad` and `myia` into the notebook's namespace
-    where these names are free."""
+    """`%load_ext myia_notebook`: registers the magics and puts `myia`, `grad` and the other derivatives into the notebook's
+    namespace where these names are free."""
     import myia_notebook
     shell.register_magics(MyiaMagics)
-    for name in ("grad", "value_and_grad", "myia"):
+    for name in ("grad", "value_and_grad", "myia", *myia_notebook.DERIVATIVES):
         shell.user_ns.setdefault(name, getattr(myia_notebook, name))

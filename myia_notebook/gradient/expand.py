@@ -1,8 +1,9 @@
-"""Expands `gradient_call` nodes, innermost first.
+"""Expands `gradient_call` and `tangent_call` nodes, innermost first.
 
-    gradient_call(f, options, x…)  -->  (y, ◀) = ▶f(▶x…);  r = ◀(1);  the items of r that `options.wrt` names
+    gradient_call(f, options, x…)     -->  (y, ◀) = ▶f(▶x…);  r = ◀(1);  the items of r that `options.wrt` names
+    tangent_call(f, options, x…, ẋ…)  -->  (y, ẏ) = ▷f(0, ▷x…, ẋ…)
 
-On entry: typed form. On exit: the same program without `gradient_call`. A round expands the calls whose function, and everything
+On entry: typed form. On exit: the same program without them; `custom_call` is a plain call, `stop_gradient` is gone. A round expands the calls whose function, and everything
 that function can run, contains none; then the program is optimized (by `between`) before the next round, so that J always sees
 optimized graphs and derivatives of derivatives stay small. A closure that is only known at run time is lifted by a case over its
 function class, made of ordinary nodes (`_Lift`), never by a hidden relabeling.
@@ -16,17 +17,19 @@ import numpy as np
 from myia_notebook.errors import error
 from myia_notebook.gradient.classes import Classes, contains_function, program_graphs
 from myia_notebook.gradient.events import GradientEvents
+from myia_notebook.gradient.forward import Forward, has_tangent
+from myia_notebook.gradient.options import GradientOptions, TangentOptions
 from myia_notebook.gradient.restore import Restore
-from myia_notebook.gradient.options import GradientOptions
 from myia_notebook.gradient.transform import Transform
 from myia_notebook.ir.clone import clone
-from myia_notebook.ir.graph import Apply, Constant, Graph, Node, graph_constant, is_call_of, reachable, schedule
+from myia_notebook.ir.graph import Apply, Constant, Graph, Node, graph_constant, is_call_of, primitive_of, reachable, schedule
 from myia_notebook.ir.types import BOOL, Environment, Function, FunctionClass, List, Scalar, Static, Tuple, Type, parts, sensitivity
 from myia_notebook.ops.environment import Label
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.table import PRIMITIVES
 
 GRADIENT_CALL, PARTIAL, BRANCH = PRIMITIVES["gradient_call"], PRIMITIVES["partial"], PRIMITIVES["branch"]
+TANGENT_CALL, CUSTOM_CALL, STOP = PRIMITIVES["tangent_call"], PRIMITIVES["custom_call"], PRIMITIVES["stop_gradient"]
 MAKE_TUPLE, CAST = PRIMITIVES["make_tuple"], PRIMITIVES["cast"]
 PRINT, SEQUENCE = PRIMITIVES["print_"], PRIMITIVES["sequence"]
 CLOSURE_IS, CLOSURE_GET = PRIMITIVES["closure_is"], PRIMITIVES["closure_get"]
@@ -38,25 +41,44 @@ def expand_gradients(root: Graph, between: Callable[[Graph], Graph] | None = Non
     while True:
         ready = _ready_calls(root)
         if not ready:
+            _erase(root)
             return root
         if events is not None and events.graphs:
             events.level += 1
-        transform = Transform(Classes(program_graphs(root)), events)
-        lift, restore = _Lift(transform), Restore()
+        transform, forward, restore = Transform(Classes(program_graphs(root)), events), Forward(), Restore()
+        lifts = _Lift(transform), _Lift(forward)
         for graph, node in ready:
-            _expand(graph, node, transform, lift, restore)
+            if is_call_of(node, TANGENT_CALL):
+                _expand_tangent(graph, node, forward, lifts[1], restore)
+            else:
+                _expand(graph, node, transform, lifts[0], restore)
+        forward.finish()
         transform.finish()
         if between is not None and _has_calls(root):
             root = between(root)
 
 
+def _is_derivative(node: Node) -> bool:
+    return is_call_of(node, GRADIENT_CALL) or is_call_of(node, TANGENT_CALL)
+
+
+def _erase(root: Graph) -> None:
+    """What only derivatives looked at: `custom_call` becomes the call of its function, `stop_gradient(x)` x."""
+    for graph in program_graphs(root):
+        for node in schedule(graph):
+            if is_call_of(node, CUSTOM_CALL):
+                node.inputs[:] = [node.inputs[1], *node.inputs[3:]]
+            elif is_call_of(node, STOP):
+                _replace(graph, node, node.inputs[1])
+
+
 def _has_calls(root: Graph) -> bool:
-    return any(is_call_of(node, GRADIENT_CALL) for graph in reachable(root) for node in schedule(graph))
+    return any(_is_derivative(node) for graph in reachable(root) for node in schedule(graph))
 
 
 def _ready_calls(root: Graph) -> list[tuple[Graph, Apply]]:
     """The calls whose function contains no gradient itself; empty when there are none at all."""
-    calls = [(graph, node) for graph in program_graphs(root) for node in schedule(graph) if is_call_of(node, GRADIENT_CALL)]
+    calls = [(graph, node) for graph in program_graphs(root) for node in schedule(graph) if _is_derivative(node)]
     if not calls:
         return []
     having = {graph.id for graph, _ in calls}
@@ -94,17 +116,31 @@ def _one(t: Type) -> Constant:
     return Constant(1.0 if t.weak else np.dtype(t.dtype).type(1), t)
 
 
+def _seed(builder: Builder, t: Type, options: GradientOptions) -> Node:
+    """1, or (1, 0) where the function returns more than its value."""
+    if not options.has_aux:
+        return _one(t)
+    assert isinstance(t, Tuple)
+    return builder.tuple(_one(t.items[0]), builder.zero(sensitivity(t.items[1])))
+
+
+def _function(node: Node) -> tuple[Graph | None, list[Node]]:
+    """The graph of a function that is visible, and what it captured."""
+    known = graph_constant(node)
+    if known is None and isinstance(node, Apply) and is_call_of(node, PARTIAL):
+        return graph_constant(node.inputs[1]), node.inputs[2:]
+    return known, []
+
+
 def _expand(graph: Graph, node: Apply, transform: Transform, lift: _Lift, restore: Restore) -> None:
     builder = Builder(graph, node.provenance)
     function, options_node, arguments = node.inputs[1], node.inputs[2], node.inputs[3:]
     assert isinstance(options_node, Constant)
     options: GradientOptions = options_node.value
+    seed = arguments.pop() if options.has_seed else None
     cls = _class(function)
     lifted = [lift.value(builder, x) for x in arguments]
-    known = graph_constant(function)
-    captured: list[Node] = []
-    if known is None and isinstance(function, Apply) and is_call_of(function, PARTIAL):
-        known, captured = graph_constant(function.inputs[1]), function.inputs[2:]
+    known, captured = _function(function)
     if known is not None:
         forward = transform.forward(known)
         assert forward.result is not None
@@ -119,25 +155,65 @@ def _expand(graph: Graph, node: Apply, transform: Transform, lift: _Lift, restor
         first = 1
     value = builder.item(pair, 0)
     assert back_type is not None
-    back = builder.call(builder.item(pair, 1), _one(Builder.type_of(value)), type=back_type)
-    items = [restore.value(builder, builder.item(back, first + i), arguments[i], want) for i, want in zip(options.wrt, _wanted(node, options))]
+    back = builder.call(builder.item(pair, 1), seed or _seed(builder, Builder.type_of(value), options), type=back_type)
+    items: list[Node] = []
+    for path, want in zip(options.wrt, _wanted(node, options)):
+        at, item = path if isinstance(path, tuple) else (path, None)
+        sens, primal = builder.item(back, first + at), arguments[at]
+        if item is not None:
+            sens, primal = builder.item(sens, item), builder.item(primal, item)
+        items.append(restore.value(builder, sens, primal, want))
     result_node = items[0] if options.is_single else builder.tuple(*items)
     if options.with_value:
         result_node = builder.tuple(value, result_node)
-    if not options.with_value and any(is_call_of(n, PRINT) for g in _runs(node) for n in schedule(g)):
-        result_node = builder.apply(SEQUENCE, value, result_node, type=Builder.type_of(result_node))  # what the function prints is kept
+    elif options.has_aux:
+        result_node = builder.tuple(result_node, builder.item(value, 1))
     if Builder.type_of(result_node) != Builder.type_of(node):
         t = Builder.type_of(node)
         result_node = builder.apply(CAST, result_node, Constant(t, Static(t)), type=t)
+    if has_effects(node) and not options.with_value:
+        result_node = builder.apply(SEQUENCE, value, result_node, type=Builder.type_of(result_node))
     _replace(graph, node, result_node)
+
+
+def _expand_tangent(graph: Graph, node: Apply, forward: Forward, lift: _Lift, restore: Restore) -> None:
+    builder = Builder(graph, node.provenance)
+    function, options_node = node.inputs[1], node.inputs[2]
+    assert isinstance(options_node, Constant)
+    options: TangentOptions = options_node.value
+    arguments, given = node.inputs[3:3 + options.count], dict(zip(options.active, node.inputs[3 + options.count:]))
+    values = [lift.value(builder, x) for x in arguments]
+    known, captured = _function(function)
+    tangents = [given.get(i) or builder.zero(sensitivity(Builder.type_of(x))) for i, x in enumerate(arguments)]
+    if known is not None:
+        zeros: list[Node] = [builder.zero(sensitivity(Builder.type_of(p))) for p in known.parameters[:known.captured]]
+        pair = forward.call(builder, known, [*(lift.value(builder, c) for c in captured), *values], [*zeros, *tangents])
+    else:
+        cls = _class(function)
+        member = cls.members[0]
+        assert member.result is not None
+        kept = [d for p, d in zip(member.parameters[member.captured:], tangents) if has_tangent(Builder.type_of(p))]
+        pair = builder.call(lift.value(builder, function), builder.zero(Environment(cls)), *values, *kept, type=forward.result_type(member.result))
+    value, tangent = builder.item(pair, 0), builder.item(pair, 1)
+    t = Builder.type_of(node)
+    assert isinstance(t, Tuple)
+    tangent = restore.value(builder, tangent, value, t.items[1])
+    if has_effects(node):
+        tangent = builder.apply(SEQUENCE, value, tangent, type=Builder.type_of(tangent))
+    _replace(graph, node, builder.apply(MAKE_TUPLE, value, tangent, type=t))
+
+
+def has_effects(node: Apply) -> bool:
+    """Whether the function of a derivative call may print or raise on its own: then its value is computed even where nobody reads it."""
+    return any(primitive is not None and "effect" in primitive.laws for g in _runs(node) for primitive in map(primitive_of, schedule(g)))
 
 
 def _wanted(node: Apply, options: GradientOptions) -> tuple[Type, ...]:
     """The types of the gradients that a gradient_call gives."""
     t = Builder.type_of(node)
-    if options.with_value:
+    if options.with_value or options.has_aux:
         assert isinstance(t, Tuple)
-        t = t.items[1]
+        t = t.items[1 if options.with_value else 0]
     if options.is_single:
         return (t,)
     assert isinstance(t, Tuple)
@@ -161,10 +237,11 @@ def _replace(graph: Graph, old: Node, new: Node) -> None:
 
 
 class _Lift:
-    """▶ of a run-time value: functions inside become their forward functions."""
+    """▶ (or ▷) of a run-time value: functions inside become their forward functions."""
 
-    def __init__(self, transform: Transform) -> None:
+    def __init__(self, transform: Transform | Forward) -> None:
         self.transform = transform
+        self.mark = "▷" if isinstance(transform, Forward) else "▶"
         self.cases: dict[int, Graph] = {}
 
     def value(self, builder: Builder, node: Node) -> Node:
@@ -189,7 +266,7 @@ class _Lift:
     def _case(self, cls: FunctionClass) -> Graph:
         """f ↦ case f of l_i(c…) → partial(▶l_i/k, ▶c…)"""
         if id(cls) not in self.cases:
-            case = self.cases[id(cls)] = Graph(f"▶{cls.name}", "forward")
+            case = self.cases[id(cls)] = Graph(f"{self.mark}{cls.name}", "forward")
             case.result = self.transform.classes.forward_type(Function(cls))
             f = case.add_parameter("f", Function(cls))
             case.output = self._choose(case, f, cls, 0)

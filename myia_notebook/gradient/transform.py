@@ -32,7 +32,7 @@ from myia_notebook.ops.primitive import NotDifferentiable, Primitive, Structural
 from myia_notebook.ops.table import PRIMITIVES
 
 PARTIAL, BRANCH = PRIMITIVES["partial"], PRIMITIVES["branch"]
-CLOSURE_GET = PRIMITIVES["closure_get"]
+CLOSURE_GET, CUSTOM_CALL = PRIMITIVES["closure_get"], PRIMITIVES["custom_call"]
 
 
 class Transform:
@@ -175,8 +175,10 @@ class _Body:
             value = self._forward_partial(builder, node, result)
         elif primitive is BRANCH:
             value = self._forward_branch(builder, node)
+        elif primitive is CUSTOM_CALL:
+            value = builder.apply(CUSTOM_CALL, *node.inputs[1:3], *map(self._value, node.inputs[3:]), type=result)
         elif primitive is not None:
-            if primitive.name == "gradient_call":
+            if primitive.name in ("gradient_call", "tangent_call"):
                 raise error("M800", node.provenance.span, message="an inner gradient is transformed before it is expanded")
             value = builder.apply(primitive, *(self.t.classes.forward_operand(primitive, x, self._value) for x in arguments), type=result)
         else:
@@ -233,6 +235,8 @@ class _Body:
                 self._add(builder, x, lambda i=i: environment_get(builder, d, target, cls, i), additions)
         elif primitive is CLOSURE_GET:
             self._add(builder, node.inputs[1], lambda: self._closure_environment(builder, node, d), additions)
+        elif primitive is CUSTOM_CALL:
+            self._backward_custom(builder, node, d, additions)
         elif primitive is None or primitive is BRANCH:
             self._backward_call(builder, node, primitive, d, additions)
         else:
@@ -264,9 +268,21 @@ class _Body:
         for i, x in enumerate(operands):
             self._add(builder, x, lambda i=i: builder.item(r, i), additions)
 
+    def _backward_custom(self, builder: Builder, node: Apply, d: Node, additions: list[Addition]) -> None:
+        """r = q(▶x…, ∇y);  ∇x_i += r[i]: the user's own backpropagator."""
+        backward = _arm(node.inputs[2])
+        operands = node.inputs[3:]
+        assert isinstance(backward.result, Tuple)
+        captured = len(operands) - len(backward.result.items)
+        r = builder.call(backward, *map(self._value, operands), d, type=backward.result)
+        for i, x in enumerate(operands[captured:]):
+            self._add(builder, x, lambda i=i: builder.item(r, i), additions)
+
     def _backward_primitive(self, builder: Builder, node: Apply, primitive: Primitive, d: Node, additions: list[Addition]) -> None:
         rule = primitive.backpropagator
         if isinstance(rule, NotDifferentiable):
+            if rule.is_missing:
+                raise error("M603", node.provenance.span, message=f"the derivative of '{primitive.name}' is not built", hint=rule.reason)
             return
         if isinstance(rule, Structural):
             raise error("M603", node.provenance.span, message=f"'{primitive.name}' cannot be differentiated here", hint=rule.why)

@@ -4,8 +4,8 @@ from __future__ import annotations
 from typing import Any
 
 from myia_notebook.errors import error
-from myia_notebook.gradient.options import GradientOptions
-from myia_notebook.ir.graph import Constant, Graph
+from myia_notebook.gradient.options import Request
+from myia_notebook.ir.graph import Constant, Graph, Node
 from myia_notebook.ir.types import Static
 from myia_notebook.ops.table import PRIMITIVES
 from myia_notebook.parse.expressions import describe
@@ -53,49 +53,40 @@ def arranged(graph: Graph, count: int, names: tuple[str, ...]) -> list[Any]:
     return recipe
 
 
-def gradient_template(kind: str, wrt: Any) -> Graph:
-    """The graph of `grad(f, wrt)` as a closure over f. It has no body: `template_instance` makes one for a number of arguments."""
-    key = (kind, wrt)
+def gradient_template(request: Request, captured: int = 1) -> Graph:
+    """The graph of `grad(f, wrt)` and the like as a closure over f (and, for a pullback, the arguments). It has no body:
+    `template_instance` makes one for a number of arguments."""
+    key = (request, captured)
     if key not in _templates:
-        graph = Graph(kind, "closure")
-        graph.captured = 1
-        graph.add_parameter("f")
+        graph = Graph(request.kind, "closure")
+        graph.captured = captured
+        for i in range(captured):
+            graph.add_parameter("f" if i == 0 else "")
         graph.output = Constant(None)
-        graph.flags["gradient"] = key
+        graph.flags["gradient"] = request
         _templates[key] = graph
     return _templates[key]
 
 
+_HEADS = {"jacobian": "jacobian_call", "custom_gradient": "custom_call"}
+
+
 def template_instance(template: Graph, count: int, invariants: dict[int, Any]) -> Graph:
-    """(f, x1, …, xn) ↦ gradient_call(f, request, x1, …, xn)"""
+    """(f, x1, …, xn) ↦ gradient_call(f, request, x1, …, xn). A Hessian is the Jacobian, forwards, of the gradient."""
     key = (template.id, count)
     if key not in _instances:
         graph = Graph(template.name, "closure")
-        graph.captured = 1
-        f = graph.add_parameter("f")
-        arguments = [graph.add_parameter("") for _ in range(count)]
-        request = template.flags["gradient"]
-        graph.output = graph.apply(PRIMITIVES["gradient_call"], f, Constant(request, Static(request)), *arguments)
+        graph.captured = template.captured
+        f, *arguments = [graph.add_parameter(p.name) for p in template.parameters] + [graph.add_parameter("") for _ in range(count)]
+        request: Request = template.flags["gradient"]
+        function: Node = f
+        if request.kind == "hessian":
+            from myia_notebook.api import grad
+            function = graph.apply(grad, f, Constant(request.wrt))
+            request = Request("jacobian", request.wrt, is_forward=True, names=request.names)
+        head = PRIMITIVES[_HEADS.get(request.kind, "gradient_call")]
+        graph.output = graph.apply(head, function, Constant(request, Static(request)), *arguments)
         graph.flags["gradient instance"] = True
         _instances[key] = graph
     invariants.setdefault(_instances[key].id, None)
     return _instances[key]
-
-
-def resolve_wrt(kind: str, wrt: Any, graph: Graph, count: int) -> GradientOptions:
-    """`wrt` as positions: an index, a name of a parameter, a tuple of them, "*"."""
-    names = [p.name for p in graph.parameters[graph.captured:]]
-    if wrt == "*":
-        return GradientOptions(tuple(range(count)), False, kind == "value_and_grad")
-    items = wrt if isinstance(wrt, tuple) else (wrt,)
-    positions: list[int] = []
-    for item in items:
-        if isinstance(item, str):
-            if item not in names:
-                raise error("M603", message=f"{describe(graph)} has no parameter '{item}' to differentiate", hint=f"its parameters are {', '.join(names)}")
-            positions.append(names.index(item))
-        elif isinstance(item, int) and not isinstance(item, bool) and -count <= item < count:
-            positions.append(item % count)
-        else:
-            raise error("M603", message=f"wrt={item!r} names no argument of {describe(graph)}", hint=f"it has {count} arguments")
-    return GradientOptions(tuple(positions), not isinstance(wrt, tuple), kind == "value_and_grad")

@@ -15,25 +15,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from myia_notebook.errors import MyiaError, error, with_span
-from myia_notebook.infer.calls import arranged, gradient_template, resolve_wrt, template_instance
+from myia_notebook.gradient.options import is_operator as _is_gradient
+from myia_notebook.infer import derivatives
+from myia_notebook.infer.calls import arranged, template_instance
 from myia_notebook.infer.expansion import Expansion, Path, expand_operation, expand_primitive
-from myia_notebook.infer.gradients import gradient_type, has_reals
 from myia_notebook.infer.join import CannotJoin, FunctionSet, Label, is_trackable, is_union, join, join_abstract, widened
 from myia_notebook.infer.records import MethodUse, intern, method_call
 from myia_notebook.infer.unions import box
 from myia_notebook.infer.recursion import invariant_parameters
 from myia_notebook.ir.graph import UNDEFINED, Apply, Constant, Graph, Node, schedule
-from myia_notebook.ir.types import FLOAT_DTYPES, LIST, NEVER, NONE, List, Record, Scalar, Static, Structure, Tuple, Type, map_parts, parts
+from myia_notebook.ir.types import LIST, NEVER, List, Record, Static, Structure, Tuple, Type, map_parts, parts
 from myia_notebook.ops.operation import Operation
 from myia_notebook.ops.primitive import UNKNOWN, Abstract, Primitive
 from myia_notebook.ops.table import NAMED, PRIMITIVES, operation_for
 from myia_notebook.parse.expressions import CALL_WITH, describe
 from myia_notebook.parse.parser import REBOUND
 
-BRANCH, PARTIAL, GRADIENT_CALL = PRIMITIVES["branch"], PRIMITIVES["partial"], PRIMITIVES["gradient_call"]
+BRANCH, PARTIAL = PRIMITIVES["branch"], PRIMITIVES["partial"]
 SWITCH, MAKE_TUPLE, TUPLE_GETITEM = PRIMITIVES["switch"], PRIMITIVES["make_tuple"], PRIMITIVES["tuple_getitem"]
 MAX_CONTEXTS, MAX_VALUES, MAX_UNROLLED = 5000, 24, 1000
-GRADIENT_NAMES = ("grad", "value_and_grad")
 CALL_VALUE, CALL_METHOD = "__call__", NAMED["call_method"]
 
 
@@ -365,8 +365,8 @@ class Engine:
             context.uses[node.id] = label
             return Abstract(FunctionSet((label,)))
         operands = [self.fact(x, facts) for x in node.inputs[1:]]
-        if value is GRADIENT_CALL:
-            return (yield from self._gradient_call(context, node, operands))
+        if value in derivatives.CALLS:
+            return (yield from derivatives.call(self, context, node, operands))
         if value is CALL_METHOD and _field_of(operands) is not None:
             return (yield from self._field_call(context, node, operands))
         if value is CALL_WITH:
@@ -461,7 +461,7 @@ class Engine:
             return Abstract(NEVER)
         if isinstance(callee.type, Static):
             if _is_gradient(callee.type.value):
-                return self._gradient_function(context, node, callee.type.value, operands)
+                return (yield from derivatives.operator(self, context, node, callee.type.value, operands))
             return self._expand(context, node, callee.type.value, operands)
         method = method_call(self, CALL_VALUE, [callee, *operands])
         if method is not None:
@@ -499,7 +499,7 @@ class Engine:
         if isinstance(value, Graph):
             value = None
         if value is not None and _is_gradient(value):
-            return self._gradient_function(context, node, value, values, names)
+            return (yield from derivatives.operator(self, context, node, value, values, names))
         if isinstance(value, Operation) or value is not None:
             method = method_call(self, value, values, names)
             if method is not None:
@@ -514,8 +514,7 @@ class Engine:
         callees: list[Context] = []
         for label in callee.type.labels:
             if "gradient" in label.graph.flags:
-                if names:
-                    raise error("M308", message="keywords in a call of a gradient", hint="pass the arguments by position")
+                label = derivatives.by_name(self, label, names)
                 callees.append(self.label_context(label, tuple(v.type for v in values)))
                 continue
             types = tuple(recipe_type(part, values) for part in arranged(label.graph, count, names))
@@ -549,52 +548,6 @@ class Engine:
         if isinstance(context.uses.get(node.id), list):
             context.uses[node.id] = FieldUse(index, context.uses[node.id])
         return result
-
-    # -- gradients
-
-    def _gradient_function(self, context: Context, node: Apply, kind: Any, operands: list[Abstract], names: tuple[str, ...] = ()) -> Abstract:
-        """grad(f, wrt): a closure over f, whatever the number of arguments that it will get."""
-        by_name = dict(zip(names, operands[len(operands) - len(names):]))
-        positional = operands[:len(operands) - len(names)]
-        if not positional or len(positional) > 2 or set(by_name) - {"wrt"}:
-            raise error("M501", signature=f"{kind.__name__}(f, wrt=0)", problem=f"got {len(operands)} arguments")
-        wrt = by_name.get("wrt") or (positional[1] if len(positional) == 2 else Abstract(NONE, 0))
-        value = wrt.value if wrt.is_known else wrt.type.value if isinstance(wrt.type, Static) else UNKNOWN
-        if value is UNKNOWN and isinstance(wrt.type, Tuple):
-            value = tuple(t.value if isinstance(t, Static) else UNKNOWN for t in wrt.type.items)
-        if value is UNKNOWN or (isinstance(value, tuple) and UNKNOWN in value):
-            raise error("M306", what="wrt", hint="give an index, a name, a tuple of them, or '*'")
-        f = positional[0]
-        if isinstance(f.type, Static) and operation_for(f.type.value) is not None:
-            raise error("M603", message=f"the gradient of '{f.type}' itself", hint=f"write a function: grad(lambda x: {f.type}(x))")
-        if not isinstance(f.type, FunctionSet):
-            raise error("M603", message=f"{kind.__name__} takes a function, got {f.type}")
-        template = gradient_template(kind.__name__, value)
-        label = self.make_label(template, (f,))
-        context.uses[node.id] = label
-        return Abstract(FunctionSet((label,)))
-
-    def _gradient_call(self, context: Context, node: Apply, operands: list[Abstract]) -> Generator[Wait, Abstract, Abstract]:
-        """Typed without being expanded: the function must return a real scalar, the arguments asked for must hold real numbers."""
-        f, request, *arguments = operands
-        result = yield from self._call_value(context, node, f, arguments)
-        assert isinstance(f.type, FunctionSet)
-        kind, wrt = request.value
-        options = resolve_wrt(kind, wrt, f.type.labels[0].graph, len(arguments))
-        if result.type != NEVER and not (isinstance(result.type, Scalar) and result.type.dtype in FLOAT_DTYPES):
-            context.problems[node.id] = error("M602", node.provenance.span, type=result.type)  # unless the result grows
-            return Abstract(NEVER)
-        parts_: list[Type] = []
-        for i in options.wrt:
-            t = arguments[i].type
-            if not has_reals(t):
-                name = _parameter_name(f.type.labels[0].graph, i)
-                raise error("M601", what=f"argument {i}{name}", type=t, hint="use a float: 2.0 in place of 2" if isinstance(t, Scalar) else
-                            "integers, booleans and functions have no gradient")
-            parts_.append(gradient_type(self, t))
-        context.uses[node.id] = (context.uses.get(node.id), options)
-        gradient = parts_[0] if options.is_single else Tuple(tuple(parts_))
-        return Abstract(Tuple((result.type, gradient)) if options.with_value else gradient)
 
 
 @dataclass(slots=True)
@@ -690,15 +643,6 @@ def _settled_type(t: Type, box_: Any) -> Type:
         except CannotJoin:
             return t
     return map_parts(t, lambda inner: _settled_type(inner, box_)) if isinstance(t, Tuple) else t
-
-
-def _is_gradient(value: Any) -> bool:
-    return getattr(value, "__module__", "") == "myia_notebook.api" and getattr(value, "__name__", "") in GRADIENT_NAMES
-
-
-def _parameter_name(graph: Graph, i: int) -> str:
-    parameters = graph.parameters[graph.captured:]
-    return f" ('{parameters[i].name}')" if i < len(parameters) and parameters[i].name else ""
 
 
 def infer(root: Graph, arguments: list[Abstract], events: list[Any] | None = None, session: Any = None) -> Graph:

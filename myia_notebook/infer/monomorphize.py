@@ -11,8 +11,9 @@ from collections import deque
 from typing import Any
 
 from myia_notebook.errors import error
+from myia_notebook.infer import derivatives
 from myia_notebook.infer.calls import arranged
-from myia_notebook.infer.engine import BRANCH, CALL_WITH, GRADIENT_CALL, MAKE_TUPLE, PARTIAL, REBOUND, SWITCH, Context, Engine, Expansion, FieldUse, _join_all
+from myia_notebook.infer.engine import BRANCH, CALL_WITH, MAKE_TUPLE, PARTIAL, REBOUND, SWITCH, Context, Engine, Expansion, FieldUse, _join_all
 from myia_notebook.infer.records import MethodUse
 from myia_notebook.infer.join import CannotJoin, FunctionSet, Label, is_trackable, join
 from myia_notebook.ir.graph import UNDEFINED, Apply, Constant, Graph, Node, is_call_of, schedule
@@ -325,8 +326,8 @@ class _Body:
             head = builder.item(self.get(node.inputs[1]), use.index)
             operands = [self.get(x) for x in node.inputs[3:]]
             return self._unknown_call(builder, head, use.contexts, operands, len(operands), (), fact)
-        if value is GRADIENT_CALL:
-            return self._gradient_call(builder, node, use[1], self.get(node.inputs[1]), [self.get(x) for x in node.inputs[3:]], fact)
+        if isinstance(use, derivatives.Use):
+            return use.build(self, builder, node, derivatives.operands_of(self, builder, node), self.m.type(fact.type))
         assert isinstance(use, list), f"{node!r} was not inferred"
         if value is BRANCH:
             return self._branch(builder, node, use, fact)
@@ -500,11 +501,14 @@ class _Body:
             assert isinstance(head, Apply)
             captured = head.inputs[2:]
             if "gradient" in label.graph.flags:
-                return self._inline_gradient(builder, use[0], captured[0], arguments, fact)
+                return self._inline_derivative(builder, use[0], captured, arguments, fact)
             return self._call(builder, self.m.label_graph(label), [*captured, *arguments], fact)
         if isinstance(head, Constant) and isinstance(head.value, Graph):
             return self._call(builder, self.m.label_graph(label), arguments, fact)
         graph = self.m.label_graph(label)
+        if names and "gradient" in label.graph.flags:
+            raise error("M308", builder.provenance.span, message="keywords in a call of a derivative that is only known at run time",
+                        hint="pass the arguments by position")
         fitted = [self.fit(builder, x, Builder.type_of(p)) for x, p in zip(arguments, graph.parameters[graph.captured:])]
         assert graph.result is not None
         return builder.call(head, *fitted, type=graph.result)
@@ -533,21 +537,16 @@ class _Body:
                     made.append(part)
         return made
 
-    # -- gradients
+    # -- derivatives
 
-    def _inline_gradient(self, builder: Builder, context: Context, f: Node, arguments: list[Node], fact: Abstract) -> Node:
+    def _inline_derivative(self, builder: Builder, context: Context, captured: list[Node], arguments: list[Node], fact: Abstract) -> Node:
         """grad(f)(x…) where grad(f) is visible: the gradient_call itself."""
         inner = context.graph.output
-        _, options = context.uses[inner.id]
-        t = self.m.type(context.facts[inner.id].type)
-        return self._gradient_call(builder, inner, options, f, arguments, Abstract(t))  # type: ignore[arg-type]
-
-    def _gradient_call(self, builder: Builder, node: Apply, options: Any, f: Node, arguments: list[Node], fact: Abstract) -> Node:
-        ft = Builder.type_of(f)
-        assert isinstance(ft, Function)
-        graph = ft.cls.members[0]
-        fitted = [self.fit(builder, x, Builder.type_of(p)) for x, p in zip(arguments, graph.parameters[graph.captured:])]
-        return builder.apply(GRADIENT_CALL, f, Constant(options, Static(options)), *fitted, type=self.m.type(fact.type))
+        use = context.uses.get(inner.id)
+        if context.graph.name not in derivatives.INLINE or not isinstance(use, derivatives.Use):
+            return self._call(builder, self.m.instance(context), [*captured, *arguments], fact)
+        assert isinstance(inner, Apply)
+        return use.build(self, builder, inner, [captured[0], inner.inputs[2], *captured[1:], *arguments], self.m.type(context.facts[inner.id].type))
 
 
 # -- records

@@ -4,6 +4,9 @@
     branch(c, g1, g2, args…)      (g1 if c else g2)(args…): only one runs
     partial(g, captured…)         the closure of g over its captured values
     gradient_call(f, options, x…) the gradient of f at x; expanded by the gradient stage
+    tangent_call(f, options, x…, ẋ…)  (y, ẏ), by forward mode; expanded by the gradient stage
+    custom_call(p, q, x…)         p(x…), whose backpropagator is ∇y ↦ q(x…, ∇y); a plain call after the gradient stage
+    stop_gradient(x)              x, a constant to every derivative; x itself after the gradient stage
     raise_(kind, form, value, …)  raises the built-in exception `kind`; never returns (see ops.messages)
     sequence(effect, value)       value, after the effect (see infer.effects)
     print_(form, value, …)        prints at run time, in program order
@@ -29,6 +32,12 @@ def _structural(name: str, why: str, symbol: str) -> Primitive:
 branch = _structural("branch", "the branch rule of each engine", "if")
 partial = _structural("partial", "the closure rule of each engine", "closure")
 gradient_call = _structural("gradient_call", "expanded by the gradient stage", "∇")
+tangent_call = _structural("tangent_call", "expanded by the gradient stage", "▷")
+custom_call = _structural("custom_call", "the gradient stage makes a plain call of it", "custom")
+jacobian_call = _structural("jacobian_call", "inference makes loops of it", "J")
+_CONSTANT = NotDifferentiable("it is a constant to every derivative")
+stop_gradient = Primitive("stop_gradient", lambda arguments: arguments[0].type, lambda x: x, _CONSTANT, _CONSTANT,
+                          Structural("the gradient stage removes it"), "stop", False, frozenset({"control"}), (), "docs/architecture.md")
 
 
 def _switch_infer(arguments: list[Abstract]) -> Type:
@@ -84,6 +93,6 @@ def _print(form: Any, *values: Any) -> None:
 print_ = Primitive("print_", lambda arguments: NONE, _print, _NO_VALUE, _NO_VALUE, Structural("a call back to Python's print"), "print", False,
                    frozenset({"effect"}), (), "docs/architecture.md, order of effects")
 
-FAMILY: tuple[Primitive, ...] = (branch, partial, gradient_call, switch, sequence, raise_, print_)
+FAMILY: tuple[Primitive, ...] = (branch, partial, gradient_call, tangent_call, custom_call, jacobian_call, stop_gradient, switch, sequence, raise_, print_)
 
 __all__ = ["FAMILY", "exception_of"]

@@ -116,10 +116,11 @@ def function_of_one(name: str, function: Callable[..., Any], rule: Callable[...,
 
 def function_of_two(name: str, function: Callable[..., Any], rule: Callable[..., Any] | NotDifferentiable, symbol: str, infix: bool = True,
                     laws: tuple[str, ...] = (), samples: tuple[Sample, ...] = NUMBERS_2, reference: str = "IEEE 754",
-                    result: Callable[[Scalar], Scalar] = number, python: Callable[..., Any] | None = None) -> Primitive:
+                    result: Callable[[Scalar], Scalar] = number, python: Callable[..., Any] | None = None,
+                    tangent: Callable[..., Any] | None = None) -> Primitive:
     """A function of two variables. `rule(x, y, out, d)` is (∇x, ∇y)."""
-    tangent: Any = rule if isinstance(rule, NotDifferentiable) else FromBackpropagator()
-    return Primitive(name, arithmetic(name, 2, result), on_values(function, python=python), rule, tangent, Elementwise(name), symbol, infix,
+    tangent_: Any = tangent or (rule if isinstance(rule, NotDifferentiable) else FromBackpropagator())
+    return Primitive(name, arithmetic(name, 2, result), on_values(function, python=python), rule, tangent_, Elementwise(name), symbol, infix,
                      frozenset({"elementwise", *laws}), samples, reference)
 
 

@@ -50,6 +50,20 @@ def _make_rule(*operands: Expr) -> tuple[Any, ...]:
     return tuple((lambda i=i: apply("list_read", d, i)) for i in range(len(items)))
 
 
+def _joined(name: str, arguments: list[Expr], tangents: list[Any], out: Expr) -> Expr:
+    """Tangents of lists put together: the first is filled up to its length, so that what follows lands where it belongs."""
+    from myia_notebook.ir.types import sensitivity
+    first, second = (Expr(out.builder, out.builder.zero(sensitivity(x.type)), True) if t is None else t for x, t in zip(arguments, tangents))
+    if arguments[0].type != List(NEVER):
+        first = apply("list_pad", first, apply("list_length", arguments[0]))
+    return Expr(out.builder, out.builder.apply(_table()[name], first.node, second.node, type=sensitivity(out.type)), True)
+
+
+def _table() -> Any:
+    from myia_notebook.ops.table import PRIMITIVES
+    return PRIMITIVES
+
+
 list_make = _primitive("list_make", lambda a: List(a[0].type if a else NEVER), lambda *items: list(items), _make_rule, Linear(), "list")
 list_length = _primitive("list_length", lambda a: INT, len, _DISCRETE, _DISCRETE, "len")
 
@@ -62,13 +76,16 @@ def _index(i: int, n: int) -> int:
 
 list_index = _primitive("list_index", lambda a: INT, _index, _DISCRETE, _DISCRETE, "position", "may_fail")
 list_get = _primitive("list_get", lambda a: _item(a[0].type), lambda xs, i: xs[i],
-                      lambda xs, i, out, d: (lambda: apply("list_put", d, i), None), Linear((0,)), "[ ]")
+                      lambda xs, i, out, d: (lambda: apply("list_put", d, i), None),
+                      lambda arguments, out, tangents: apply("list_read", tangents[0], arguments[1]), "[ ]")
 list_append = _primitive("list_append", lambda a: a[0].type if a[0].type != List(NEVER) else List(a[1].type), lambda xs, x: [*xs, x],
                          lambda xs, x, out, d: (lambda: apply("list_part", d, 0, 1, apply("list_length", xs)),
-                                                lambda: apply("list_read", d, apply("list_length", xs))), Linear(), "append")
+                                                lambda: apply("list_read", d, apply("list_length", xs))),
+                         lambda arguments, out, tangents: _joined("list_append", arguments, tangents, out), "append")
 list_concat = _primitive("list_concat", lambda a: a[1].type if a[0].type == List(NEVER) else a[0].type, lambda xs, ys: [*xs, *ys],
                          lambda xs, ys, out, d: (lambda: apply("list_part", d, 0, 1, apply("list_length", xs)),
-                                                 lambda: apply("list_part", d, apply("list_length", xs), 1, apply("list_length", ys))), Linear(), "++")
+                                                 lambda: apply("list_part", d, apply("list_length", xs), 1, apply("list_length", ys))),
+                         lambda arguments, out, tangents: _joined("list_concat", arguments, tangents, out), "++")
 
 
 def _slice(xs: list[Any], start: int, step: int, count: int) -> list[Any]:
@@ -76,7 +93,8 @@ def _slice(xs: list[Any], start: int, step: int, count: int) -> list[Any]:
 
 
 list_slice = _primitive("list_slice", lambda a: a[0].type, _slice,
-                        lambda xs, start, step, count, out, d: (lambda: apply("list_spread", d, start, step), None, None, None), Linear((0,)), "[:]")
+                        lambda xs, start, step, count, out, d: (lambda: apply("list_spread", d, start, step), None, None, None),
+                        lambda arguments, out, tangents: apply("list_part", tangents[0], *arguments[1:]), "[:]")
 
 # -- sensitivities of lists
 

@@ -46,9 +46,11 @@ class Abstract:
 
 @dataclass(frozen=True, slots=True)
 class NotDifferentiable:
-    """The result has no derivative (a comparison, an integer) or a zero one almost everywhere (`floor`)."""
+    """The result has no derivative (a comparison, an integer) or a zero one almost everywhere (`floor`). `is_missing`: it has one that
+    is not built, so that differentiating is refused."""
 
     reason: str
+    is_missing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,8 @@ class Primitive:
 
     infer(arguments: list[Abstract]) -> Type | Abstract. Raises `errors.error(code, ...)` without a span; the engine adds it.
     implementation(*values) -> value: NumPy/Python meaning on run-time values (the VM calls it).
-    tangent: Linear | FromBackpropagator | NotDifferentiable | Structural | function(arguments, out, tangents) -> Expr.
+    tangent: Linear | FromBackpropagator | NotDifferentiable | Structural | function(arguments, out, tangents) -> Expr, where a tangent
+    that is zero is None; the forward transform broadcasts and casts what the function returns.
     laws: names of algebraic laws that generic rules use ('commutative', 'associative', 'elementwise', 'may_fail', 'effect', ...).
     symbol: what the picture writes ('×', 'tanh'); `infix` says whether between the operands.
     """

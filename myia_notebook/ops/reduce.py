@@ -4,6 +4,7 @@ Rules spread ∇z back over the reduced axes: with s = the shape of x with the r
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -98,15 +99,26 @@ def _reduction(name: str, function: Any, operation: str, rule: Any, tangent: Any
                      frozenset({"reduction"}), SAMPLES, "NumPy")
 
 
-def _by_rule(arguments: list[Expr], out: Expr, tangents: list[Expr]) -> Expr:
-    """The tangent of a reduction is the sum over the axes of the gradient's elements times the tangent."""
-    raise AssertionError("forward mode of this reduction is derived by the forward transform")
+def _by_rule(rule: Callable[..., tuple[Any, ...]]) -> Callable[..., Expr]:
+    """The tangent of a reduction: the sum over the axes of the gradient's elements times the tangent, ż = Σ ẋ·∇x(1)."""
+
+    def tangent(arguments: list[Expr], out: Expr, tangents: list[Any]) -> Expr:
+        x, axes, keepdims = arguments
+        weights = rule(x, axes, keepdims, out, _ones(out))[0]()
+        return apply("reduce_sum", tangents[0] * weights, static=[axes.value, keepdims.value])
+
+    return tangent
+
+
+def _ones(out: Expr) -> Expr:
+    one = out.lift(np.dtype(out.type.dtype).type(1))  # type: ignore[attr-defined]
+    return apply("broadcast_to", one, static=[out.type.shape]) if isinstance(out.type, Array) else one
 
 
 reduce_sum = _reduction("reduce_sum", np.sum, "add", _sum_rule, Linear((0,)), "sum", _accumulated)
-reduce_prod = _reduction("reduce_prod", np.prod, "multiply", _prod_rule, _by_rule, "prod", _accumulated)
-reduce_max = _reduction("reduce_max", np.max, "maximum", _extreme_rule, _by_rule, "max", _same, True)
-reduce_min = _reduction("reduce_min", np.min, "minimum", _extreme_rule, _by_rule, "min", _same, True)
+reduce_prod = _reduction("reduce_prod", np.prod, "multiply", _prod_rule, _by_rule(_prod_rule), "prod", _accumulated)
+reduce_max = _reduction("reduce_max", np.max, "maximum", _extreme_rule, _by_rule(_extreme_rule), "max", _same, True)
+reduce_min = _reduction("reduce_min", np.min, "minimum", _extreme_rule, _by_rule(_extreme_rule), "min", _same, True)
 reduce_all = _reduction("reduce_all", np.all, "and", DISCRETE, DISCRETE, "all", lambda dtype: BOOL)
 reduce_any = _reduction("reduce_any", np.any, "or", DISCRETE, DISCRETE, "any", lambda dtype: BOOL)
 
@@ -115,10 +127,32 @@ def _others_infer(arguments: list[Abstract]) -> Type:
     return arguments[0].type
 
 
+def _others_map(x: Expr, axes: tuple[int, ...], d: Expr) -> Expr:
+    """With z_i = ∏_{j≠i} x_j, the matrix ∂z_i/∂x_k = ∏_{j≠i,k} x_j (0 for i = k) is symmetric: it maps ẋ to ż and ∇z to ∇x. Row i is
+    `product_of_others` of x with x_i replaced by 1."""
+    assert isinstance(x.type, Array)
+    shape = x.type.shape
+    rest = tuple(i for i in range(len(shape)) if i not in axes)
+    order = (*rest, *axes)
+    lead = tuple(shape[i] for i in rest)
+    n = math.prod(shape[i] for i in axes)
+
+    def flat(v: Expr, row: tuple[int, ...]) -> Expr:
+        return apply("reshape", apply("transpose", v, static=[order]), static=[(*lead, *row)])
+
+    eye = x.lift(np.eye(n, dtype=bool))
+    rows = apply("product_of_others", apply("where", eye, 1.0, flat(x, (1, n))), static=[(len(lead) + 1,)])
+    result = apply("reduce_sum", flat(d, (n, 1)) * apply("where", eye, 0.0, rows), static=[(len(lead),), False])
+    moved = apply("reshape", result, static=[tuple(shape[i] for i in order)])
+    return apply("transpose", moved, static=[tuple(np.argsort(order).tolist())])
+
+
 product_of_others = Primitive("product_of_others", _others_infer, product_of_others_value,
-                              NotDifferentiable("second derivatives of prod are not built yet"), NotDifferentiable("not built yet"),
+                              lambda x, axes, out, d: (lambda: _others_map(x, axes.value, d), None),
+                              lambda arguments, out, tangents: _others_map(arguments[0], arguments[1].value, tangents[0]),
                               Kernel("product_of_others"), "prod of others", False, frozenset(),
-                              (Sample((np.array([2.0, 0.0, 3.0]), (0,))),), "docs/operations.md")
+                              (Sample((np.array([2.0, 0.0, 3.0]), (0,)), (0,)), Sample((np.array([[2.0, 0.5], [1.5, 3.0]]), (0, 1)), (0,)),
+                               Sample((np.array([[2.0, 0.5, 1.25], [1.5, 0.0, 3.0]]), (1,)), (0,))), "docs/operations.md")
 
 
 def _arg_infer(arguments: list[Abstract]) -> Type:

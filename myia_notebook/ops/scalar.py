@@ -89,12 +89,31 @@ def _strong_divide(d: Any, p: Any) -> Any:
     return np.where(np.equal(d, 0), np.zeros_like(d), np.divide(d, p))
 
 
+def _strong_tangent(arguments: list[Expr], out: Expr, tangents: list[Any]) -> Expr | None:
+    """(d·p)˙ = ḋ·p + d·ṗ and (d/p)˙ = ḋ/p − z·ṗ/p, where d, itself a masked zero, keeps d·ṗ and z·ṗ zero whatever ṗ is."""
+    d, p = arguments
+    d_dot, p_dot = tangents
+    first = None if d_dot is None else d_dot * p
+    second = None if p_dot is None else apply("strong_multiply", d, p_dot)
+    return first if second is None else second if first is None else first + second
+
+
+def _strong_quotient_tangent(arguments: list[Expr], out: Expr, tangents: list[Any]) -> Expr | None:
+    d, p = arguments
+    d_dot, p_dot = tangents
+    first = None if d_dot is None else d_dot / p
+    second = None if p_dot is None else apply("strong_divide", apply("strong_multiply", out, p_dot), p)
+    return first if second is None else -second if first is None else first - second
+
+
 strong_multiply = function_of_two(
     "strong_multiply", _strong_multiply, lambda x, p, out, d: (lambda: d * p, lambda: d * x), "·", laws=("strong",),
-    python=lambda d, p: 0.0 * d if d == 0 and not math.isnan(d) else d * p, reference="docs/architecture.md, strong zeros")
+    python=lambda d, p: 0.0 * d if d == 0 and not math.isnan(d) else d * p, reference="docs/architecture.md, strong zeros",
+    tangent=_strong_tangent)
 strong_divide = function_of_two(
     "strong_divide", _strong_divide, lambda x, p, out, d: (lambda: d / p, lambda: -(d * (out / p))), "/", laws=("strong",), samples=POSITIVE_2,
-    result=as_float, python=lambda d, p: 0.0 * d if d == 0 else d / p, reference="docs/architecture.md, strong zeros")
+    result=as_float, python=lambda d, p: 0.0 * d if d == 0 else d / p, reference="docs/architecture.md, strong zeros",
+    tangent=_strong_quotient_tangent)
 
 # -- functions of one variable
 
@@ -133,7 +152,7 @@ def _lgamma(x: Any) -> Any:
 
 
 erf = function_of_one("erf", _erf, lambda x, out, d: d * (TWO_OVER_ROOT_PI * fn("exp", -(x * x))), python=math.erf, reference="DLMF §7.2")
-lgamma = function_of_one("lgamma", _lgamma, NotDifferentiable("digamma is not among the primitives yet"), POSITIVE_1, python=math.lgamma)
+lgamma = function_of_one("lgamma", _lgamma, NotDifferentiable("digamma is not among the primitives yet", True), POSITIVE_1, python=math.lgamma)
 floor = function_of_one("floor", np.floor, STEP)
 ceil = function_of_one("ceil", np.ceil, STEP)
 trunc = function_of_one("trunc", np.trunc, STEP)

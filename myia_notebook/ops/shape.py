@@ -170,8 +170,17 @@ def _matmul_value(x: Any, y: Any) -> Any:
     return result[()] if result.ndim == 0 else result
 
 
+def _matmul_tangent(arguments: list[Expr], out: Expr, tangents: list[Any]) -> Expr:
+    """ż = ẋ y + x ẏ"""
+    x, y = arguments
+    x_dot, y_dot = tangents
+    terms = [apply("matmul", x_dot, y)] if x_dot is not None else []
+    terms += [apply("matmul", x, y_dot)] if y_dot is not None else []
+    return terms[0] if len(terms) == 1 else terms[0] + terms[1]
+
+
 matmul = Primitive("matmul", _matmul_infer, _matmul_value, _matmul_rule,
-                   lambda arguments, out, tangents: apply("matmul", tangents[0], arguments[1]) + apply("matmul", arguments[0], tangents[1]),
+                   _matmul_tangent,
                    Kernel("matmul"), "@", True, frozenset({"matmul"}),
                    (Sample((_X, np.arange(6.0).reshape(3, 2)), (0, 1)), Sample((_X, np.array([1.0, -1.0, 0.5])), (0, 1)),
                     Sample((np.array([1.0, 2.0]), _X), (0, 1)), Sample((np.array([1.0, 2.0]), np.array([0.5, -1.0])), (0, 1)),

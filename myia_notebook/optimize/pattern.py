@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from myia_notebook.ir.graph import ZERO, Apply, Constant, Node, primitive_of
+from myia_notebook.ir.types import Type
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.primitive import Primitive
 from myia_notebook.ops.table import PRIMITIVES
@@ -149,13 +150,13 @@ def same_constant(a: Constant, b: Constant) -> bool:
     return a.type == b.type and type(a.value) is type(b.value) and repr(a.value) == repr(b.value)
 
 
-def instantiate(pattern: Pattern, binding: Binding, builder: Builder) -> Node:
-    """The nodes of a right-hand side."""
+def instantiate(pattern: Pattern, binding: Binding, builder: Builder, type: Type | None = None) -> Node:
+    """The nodes of a right-hand side; `type` is that of the node it replaces (a zero needs it)."""
     match pattern:
         case Variable(name):
             return binding[name]
         case Literal(value):
-            return builder.constant(value)
+            return builder.constant(value, type if value is ZERO else None)
         case Computed(function, of):
             return builder.constant(function(*(binding[n].value for n in of)))  # type: ignore[attr-defined]
         case Application(primitive, operands):

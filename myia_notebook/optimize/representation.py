@@ -18,7 +18,8 @@ from myia_notebook.ops.table import PRIMITIVES
 
 PARTIAL, BRANCH, MAKE_TUPLE, GETITEM, ENV_MAKE, ENV_GET = (PRIMITIVES[n] for n in (
     "partial", "branch", "make_tuple", "tuple_getitem", "env_make", "env_get"))
-CLOSURE_IS, CLOSURE_GET, GRADIENT_CALL, EQUAL = (PRIMITIVES[n] for n in ("closure_is", "closure_get", "gradient_call", "equal"))
+CLOSURE_IS, CLOSURE_GET, EQUAL = (PRIMITIVES[n] for n in ("closure_is", "closure_get", "equal"))
+DERIVATIVES = tuple(PRIMITIVES[n] for n in ("gradient_call", "tangent_call", "custom_call"))
 
 
 def classes_in(t: Type | None) -> list[FunctionClass]:
@@ -57,7 +58,7 @@ def _chosen(root: Graph) -> list[FunctionClass]:
                 target = graph_constant(x)
                 if target is not None and target.function_class is not None and primitive_of(node) is not BRANCH:
                     found[id(target.function_class)] = target.function_class
-            if primitive_of(node) is GRADIENT_CALL:
+            if primitive_of(node) in DERIVATIVES:
                 for x in node.inputs[1:]:
                     refused += classes_in(_value_type(x))
                 refused += classes_in(node.type)

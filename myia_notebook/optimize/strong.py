@@ -12,7 +12,7 @@ from myia_notebook.ops.table import PRIMITIVES
 
 STRONG = {PRIMITIVES["strong_multiply"]: PRIMITIVES["multiply"], PRIMITIVES["strong_divide"]: PRIMITIVES["divide"]}
 BRANCH, PARTIAL = PRIMITIVES["branch"], PRIMITIVES["partial"]
-OPAQUE = {PRIMITIVES[n] for n in ("env_get", "env_make", "closure_get", "gradient_call")}
+OPAQUE = {PRIMITIVES[n] for n in ("env_get", "env_make", "closure_get", "gradient_call", "tangent_call", "custom_call")}
 
 
 def relax_strong_products(root: Graph) -> bool:

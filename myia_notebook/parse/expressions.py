@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from myia_notebook.gradient.options import is_operator
 from myia_notebook.infer.structures import has_parts, parts_of, structure_of
 from myia_notebook.ir.graph import Apply, Constant, Graph, Node, Signature
 from myia_notebook.ir.types import LIST, UNIT, Static, Structure
@@ -31,7 +32,6 @@ UNARY: dict[type[ast.unaryop], Any] = {ast.USub: operator.neg, ast.UAdd: operato
 COMPARE: dict[type[ast.cmpop], Any] = {
     ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq, ast.NotEq: operator.ne,
     ast.Is: operator.is_, ast.IsNot: operator.is_not, ast.In: operator.contains, ast.NotIn: operator.contains}
-GRADIENTS = ("grad", "value_and_grad")
 
 
 class Expressions:
@@ -143,8 +143,8 @@ class Expressions:
         """A value from outside the program."""
         from myia_notebook.api import Gradient
         inner = unwrap(value)
-        if isinstance(value, Gradient):
-            return self._gradient_object(value, name, e)
+        if isinstance(inner, Gradient):
+            return self._gradient_object(inner, name, e)
         if is_python_function(inner) and operation_for(inner) is None and not self._is_gradient(inner):
             return Constant(self.function_graph(inner), provenance=self.provenance(e), name="")
         if isinstance(value, types.ModuleType):
@@ -169,11 +169,12 @@ class Expressions:
         return self.operation(env, NAMED["make_record"], e, Constant(structure, Static(structure)), *items)
 
     def _gradient_object(self, value: Any, name: str, e: ast.AST) -> Node:
-        raise self.source.fault("M603", e, message=f"'{name}' is a gradient made outside the program", hint="write grad(f)(x) where it is used")
+        from myia_notebook.parse.derived import callable_graph
+        return Constant(callable_graph(value, self.session), provenance=self.provenance(e))
 
     @staticmethod
     def _is_gradient(value: Any) -> bool:
-        return getattr(value, "__module__", "") == "myia_notebook.api" and getattr(value, "__name__", "") in GRADIENTS
+        return is_operator(value)
 
     def function_graph(self, function: Any) -> Graph:
         raise AssertionError("given by Parser")

@@ -14,6 +14,7 @@ anew with the new value, and where such a function may live on unseen, inference
 from __future__ import annotations
 
 import ast
+import functools
 import operator
 import sys
 from collections.abc import Callable, Iterator
@@ -622,6 +623,9 @@ def parse_function(function: Any, session: ParseSession) -> Graph:
     function = unwrap(function)
     if isinstance(function, ClosureValue):
         return function.graph()
+    if isinstance(function, functools.partial):
+        from myia_notebook.parse.derived import callable_graph
+        return callable_graph(function, session)
     method_of = getattr(function, "__self__", None) if hasattr(function, "__func__") else None
     plain = getattr(function, "__func__", function)
     if not is_python_function(plain) or not hasattr(plain, "__code__"):

@@ -31,6 +31,7 @@ class ParseSession:
     def __init__(self) -> None:
         self.graphs: dict[Any, Graph] = {}
         self.pending: list[tuple[Any, Graph]] = []
+        self.kept: list[Any] = []
         self._reads: list[tuple[dict[str, Any], str, Any]] = []
         self._cells: list[tuple[types.CellType, Any]] = []
         self._codes: list[tuple[Any, Any, Any]] = []

@@ -31,7 +31,7 @@ def rule(name: str, before: Pattern, after: Pattern, why: str, where: Callable[[
         binding = match(before, node)
         if binding is None or (where is not None and not where(binding)):
             return None
-        new = instantiate(after, binding, rewriter.builder(node))
+        new = instantiate(after, binding, rewriter.builder(node), node.type)
         return new if Builder.type_of(new) == node.type and not _is_same(new, node) else None
 
     import sys
