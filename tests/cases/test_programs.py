@@ -13,7 +13,7 @@ from myia_notebook import MyiaError
 from tests.cases.programs import PROGRAMS
 from tests.cases.running import BACKENDS, define, same
 
-OUTSIDE = {"einsum_batch": "einsum"}
+OUTSIDE: dict[str, str] = {}
 ERRORS: dict[str, tuple[type, ...]] = {
     "name": (NameError,), "nargs": (TypeError,), "type": (TypeError, KeyError), "shape": (ValueError,), "assertion": (AssertionError,),
     "recursion": (RecursionError,), "purity": (SyntaxError, TypeError), "syntax": (SyntaxError,),
