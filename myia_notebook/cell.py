@@ -79,11 +79,17 @@ def run_cell(text: str, namespace: dict[str, Any], options: CellOptions | None =
 
 def _run_statement(statement: ast.stmt, namespace: dict[str, Any], filename: str, options: CellOptions, defined: list[Any]) -> None:
     """Runs one statement as Python; a function that it defines becomes a compiled one."""
-    from myia_notebook.api import MyiaFunction, is_function
+    from myia_notebook.api import Gradient, MyiaFunction, is_function
     with roomy_parser():
         code = compile(ast.Module([statement], []), filename, "exec", dont_inherit=True)
     exec(code, namespace)
     if isinstance(statement, ast.FunctionDef) and is_function(made := namespace.get(statement.name)):
+        if isinstance(made, Gradient):  # @custom_gradient
+            made._backend = made._backend or options.backend
+            plain = MyiaFunction(made._function, options.backend)
+            defined.append(plain)
+            check_function(plain)
+            return
         if not isinstance(made, MyiaFunction):
             made = MyiaFunction(made, options.backend)
         defined.append(made)
