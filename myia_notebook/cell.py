@@ -79,7 +79,7 @@ def run_cell(text: str, namespace: dict[str, Any], options: CellOptions | None =
 
 def _run_statement(statement: ast.stmt, text: str, namespace: dict[str, Any], filename: str, options: CellOptions, defined: list[Any]) -> None:
     """Runs one statement as Python; a function that it defines becomes a compiled one."""
-    from myia_notebook.api import MyiaFunction, is_function
+    from myia_notebook.api import Gradient, MyiaFunction, is_function
     from myia_notebook.parse.subset import SourceText
     source = SourceText(text, filename)
     if isinstance(statement, ast.AsyncFunctionDef):
@@ -91,6 +91,12 @@ def _run_statement(statement: ast.stmt, text: str, namespace: dict[str, Any], fi
         raise source.fault("M101", statement, message=problem.msg) from None
     exec(code, namespace)
     if isinstance(statement, ast.FunctionDef) and is_function(made := namespace.get(statement.name)):
+        if isinstance(made, Gradient):  # @custom_gradient
+            made._backend = made._backend or options.backend
+            plain = MyiaFunction(made._function, options.backend)
+            defined.append(plain)
+            check_function(plain)
+            return
         if not isinstance(made, MyiaFunction):
             made = MyiaFunction(made, options.backend)
         defined.append(made)

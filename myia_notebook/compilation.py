@@ -176,7 +176,9 @@ def record_values(unit: Unit, inputs: list[Any]) -> dict[int, list[Any]]:
 
 
 def check_unit(unit: Unit, inputs: list[Any]) -> None:
-    """`--check`: every stage is well formed, and gives the same value on the interpreter. Raises M800 naming the first that does not."""
+    """`--check`: every stage is well formed, and gives the same value on the interpreter (M800 names the first that does not); and every
+    derivative that the program takes agrees with central differences (M604)."""
+    from myia_notebook.gradient.check import check_derivatives
     from myia_notebook.ir.verify import verify_typed
     from myia_notebook.vm import run
     expected: Any = None
@@ -190,6 +192,8 @@ def check_unit(unit: Unit, inputs: list[Any]) -> None:
             if expected is not None and not same_value(expected, value):
                 raise error("M800", message=f"stage '{name}' gives {value!r}, the stage before it {expected!r}")
             expected = value
+    assert unit.typed is not None
+    check_derivatives(unit.typed, inputs)
 
 
 def same_value(a: Any, b: Any) -> bool:
@@ -205,8 +209,9 @@ def same_value(a: Any, b: Any) -> bool:
 def explain(f: Any, *args: Any, backend: str | None = None, check: bool = False) -> Compilation:
     """Compile and run `f(*args)`, keeping a snapshot of every stage.
 
-    f: a Python function, a compiled function, or `grad(g)`/`value_and_grad(g)`. Errors of the program do not raise here: the stages
-    reached are in the result, and `.value` raises. `check` verifies that every stage is well formed and gives the same value.
+    f: a Python function, a compiled function, or a derivative (`grad(g)`, `jacobian(g)`, …). Errors of the program do not raise here: the stages
+    reached are in the result, and `.value` raises. `check` verifies that every stage is well formed and gives the same value, and compares
+    every derivative with central differences.
     """
     import linecache
 

@@ -143,7 +143,10 @@ def _check_discrete(what: str, primal: Any, tangent: Any) -> None:
     if isinstance(primal, (float, np.floating)) or (isinstance(primal, np.ndarray) and primal.dtype.kind == "f"):
         return
     if has_parts(primal):
-        if has_parts(tangent) and len(parts_of(tangent)) == len(parts_of(primal)):
+        if has_parts(tangent):
+            if len(parts_of(tangent)) != len(parts_of(primal)):
+                raise error("M605", what=what, first=f"a structure of {len(parts_of(tangent))}", second=f"one of {len(parts_of(primal))}",
+                            hint="it must have the same structure")
             for x, dx in zip(parts_of(primal), parts_of(tangent)):
                 _check_discrete(what, x, dx)
         return

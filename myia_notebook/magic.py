@@ -58,7 +58,7 @@ class MyiaMagics(Magics):
     @argument("-o", "--out", metavar="NAME", default=None, help="bind the Compilation to this name")
     @argument("-q", "--quiet", action="store_true", help="show the value only, no widget")
     @argument("--static", action="store_true", help="show a static picture (SVG) in place of the widget")
-    @argument("--check", action="store_true", help="verify that every stage is well formed and gives the same value")
+    @argument("--check", action="store_true", help="verify that every stage is well formed and gives the same value, and compare derivatives with differences")
     @argument("-v", "--verbose", action="store_true", help="print each stage's time and size")
     @argument("--height", type=int, default=None, metavar="PX", help="height of the widget in pixels")
     @argument("expression", nargs="*", help="(line magic only) the expression to explain")

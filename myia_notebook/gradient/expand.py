@@ -82,14 +82,14 @@ def _ready_calls(root: Graph) -> list[tuple[Graph, Apply]]:
     if not calls:
         return []
     having = {graph.id for graph, _ in calls}
-    ready = [(graph, node) for graph, node in calls if not any(g.id in having for g in _runs(node))]
+    ready = [(graph, node) for graph, node in calls if not any(g.id in having for g in runs_of(node))]
     if not ready:
         span = calls[0][1].provenance.span
         raise error("M603", span, message="this gradient is taken inside the very function that it differentiates")
     return ready
 
 
-def _runs(node: Apply) -> list[Graph]:
+def runs_of(node: Apply) -> list[Graph]:
     """Every graph that the function of a gradient_call, or a function among its arguments, can run."""
     seen: set[int] = set()
     order: list[Graph] = []
@@ -205,7 +205,7 @@ def _expand_tangent(graph: Graph, node: Apply, forward: Forward, lift: _Lift, re
 
 def has_effects(node: Apply) -> bool:
     """Whether the function of a derivative call may print or raise on its own: then its value is computed even where nobody reads it."""
-    return any(primitive is not None and "effect" in primitive.laws for g in _runs(node) for primitive in map(primitive_of, schedule(g)))
+    return any(primitive is not None and "effect" in primitive.laws for g in runs_of(node) for primitive in map(primitive_of, schedule(g)))
 
 
 def _wanted(node: Apply, options: GradientOptions) -> tuple[Type, ...]:

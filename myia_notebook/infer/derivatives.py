@@ -149,10 +149,12 @@ def _paths(recipe: list[Any], given_only: bool) -> list[Path]:
     return found
 
 
-def resolve_wrt(wrt: Any, f: FunctionSet, recipe: list[Any]) -> tuple[Path, ...]:
+def resolve_wrt(asked: Request, f: FunctionSet, recipe: list[Any]) -> tuple[Path, ...]:
     """`wrt` as parameters: an index of an argument, a name of a parameter, a tuple of them, "*"."""
-    graph = _named(f.labels[0])
+    wrt, graph = asked.wrt, _named(f.labels[0])
     names = [p.name for p in graph.parameters[graph.captured:]]
+    if "gradient" in f.labels[0].graph.flags:  # its parameters are the arguments, those with names last
+        names = [*names[:len(recipe) - len(asked.names)], *asked.names]
     if isinstance(wrt, str) and wrt == "*":
         return tuple(_paths(recipe, True))
     paths = _paths(recipe, False)
@@ -223,7 +225,7 @@ def _gradient(engine: Engine, context: Context, node: Apply, asked: Request, f: 
     seed = arguments.pop() if asked.kind == "pullback" else None
     result = yield from _apply(engine, context, node, f, arguments, asked.names)
     recipe = _recipe(f.type, len(arguments), asked.names)
-    wrt = resolve_wrt(asked.wrt, f.type, recipe)
+    wrt = resolve_wrt(asked, f.type, recipe)
     problem = _result_problem(asked, result.type)
     if problem is not None:
         problem.span = node.provenance.span
@@ -240,8 +242,9 @@ def _gradient(engine: Engine, context: Context, node: Apply, asked: Request, f: 
         check_tangent("the sensitivity", seed.type, result.type)
     is_single = not isinstance(asked.wrt, tuple) and asked.wrt != "*"
     options = GradientOptions(wrt, is_single, asked.kind == "value_and_grad", asked.has_aux, seed is not None)
+    named = _renamed(engine, f.type, asked.names)
     gradient = types[0] if is_single else Tuple(tuple(types))
-    context.uses[node.id] = GradientUse(options, recipe, result.type == NEVER)
+    context.uses[node.id] = GradientUse(options, recipe, named, result.type == NEVER)
     if options.with_value:
         return Abstract(Tuple((result.type, gradient)))
     if asked.has_aux and isinstance(result.type, Tuple):
@@ -266,7 +269,7 @@ def _jacobian(engine: Engine, context: Context, node: Apply, asked: Request, f: 
     if result.type == NEVER:
         return Abstract(NEVER)
     recipe = _recipe(f.type, len(arguments), asked.names)
-    wrt = resolve_wrt(asked.wrt, f.type, recipe)
+    wrt = resolve_wrt(asked, f.type, recipe)
     types: list[Type] = []
     for path in wrt:
         t = _part_type(recipe, path, arguments)
@@ -275,7 +278,7 @@ def _jacobian(engine: Engine, context: Context, node: Apply, asked: Request, f: 
     is_single = not isinstance(asked.wrt, tuple) and asked.wrt != "*"
     inner = types[0] if is_single else Tuple(tuple(types))
     made = jacobian_type(result.type, inner)
-    context.uses[node.id] = JacobianUse(wrt, is_single, asked.is_forward, recipe)
+    context.uses[node.id] = JacobianUse(wrt, is_single, asked.is_forward, recipe, _renamed(engine, f.type, asked.names))
     return Abstract(made)
 
 
@@ -481,6 +484,22 @@ def _arguments(body: _Body, builder: Builder, f: Node, recipe: list[Any], operan
     return [body.fit(builder, x, Builder.type_of(p)) for x, p in zip(made, graph.parameters[graph.captured:])]
 
 
+def _renamed(engine: Engine, f: FunctionSet, names: tuple[str, ...]) -> Label | None:
+    """The closure that a derivative with named arguments is: see `by_name`."""
+    if not names or "gradient" not in f.labels[0].graph.flags:
+        return None
+    return by_name(engine, f.labels[0], names)
+
+
+def _taking_names(body: _Body, builder: Builder, f: Node, named: Label | None) -> Node:
+    if named is None:
+        return f
+    if not is_call_of(f, PRIMITIVES["partial"]):
+        raise error("M308", builder.provenance.span, message="keywords in a call of a derivative that is only known at run time",
+                    hint="pass the arguments by position")
+    return body._closure(builder, named, f.inputs[2:], Abstract(FunctionSet((named,))))  # type: ignore[attr-defined]
+
+
 def _never(body: _Body, builder: Builder, f: Node, arguments: list[Node], t: Type) -> Node:
     """The call of a function that never returns, as a value of type t."""
     made = builder.call(f, *arguments, type=NEVER)
@@ -491,10 +510,12 @@ def _never(body: _Body, builder: Builder, f: Node, arguments: list[Node], t: Typ
 class GradientUse(Use):
     options: GradientOptions
     recipe: list[Any]
+    named: Label | None
     is_never: bool
 
     def build(self, body: _Body, builder: Builder, node: Apply, operands: list[Node], t: Type) -> Node:
         f, _, *given = operands
+        f = _taking_names(body, builder, f, self.named)
         seed = given.pop() if self.options.has_seed else None
         arguments = _arguments(body, builder, f, self.recipe, given)
         result = _member(f).result
@@ -512,10 +533,12 @@ class JacobianUse(Use):
     is_single: bool
     is_forward: bool
     recipe: list[Any]
+    named: Label | None
 
     def build(self, body: _Body, builder: Builder, node: Apply, operands: list[Node], t: Type) -> Node:
         from myia_notebook.gradient.jacobian import Jacobian
         f, _, *given = operands
+        f = _taking_names(body, builder, f, self.named)
         arguments = _arguments(body, builder, f, self.recipe, given)
         result = _member(f).result
         assert result is not None

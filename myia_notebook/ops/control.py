@@ -36,7 +36,7 @@ tangent_call = _structural("tangent_call", "expanded by the gradient stage", "â–
 custom_call = _structural("custom_call", "the gradient stage makes a plain call of it", "custom")
 jacobian_call = _structural("jacobian_call", "inference makes loops of it", "J")
 _CONSTANT = NotDifferentiable("it is a constant to every derivative")
-stop_gradient = Primitive("stop_gradient", lambda arguments: arguments[0].type, lambda x: x, _CONSTANT, _CONSTANT,
+stop_gradient = Primitive("stop_gradient", Structural("the type of x"), lambda x: x, _CONSTANT, _CONSTANT,
                           Structural("the gradient stage removes it"), "stop", False, frozenset({"control"}), (), "docs/architecture.md")
 
 

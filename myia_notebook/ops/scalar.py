@@ -82,11 +82,13 @@ power = function_of_two("power", np.power, _power_rule, "^", samples=POSITIVE_2 
 
 
 def _strong_multiply(d: Any, p: Any) -> Any:
-    return np.where(np.equal(d, 0), np.zeros_like(d), np.multiply(d, p))
+    product = np.multiply(d, p)
+    return np.where(np.equal(d, 0), np.zeros_like(product), product)
 
 
 def _strong_divide(d: Any, p: Any) -> Any:
-    return np.where(np.equal(d, 0), np.zeros_like(d), np.divide(d, p))
+    quotient = np.divide(d, p)
+    return np.where(np.equal(d, 0), np.zeros_like(quotient), quotient)
 
 
 def _strong_tangent(arguments: list[Expr], out: Expr, tangents: list[Any]) -> Expr | None:

@@ -130,7 +130,7 @@ def _needed(g: Graph) -> list[Apply]:
 
 def _is_hidden(x: Constant) -> bool:
     """Constants that are not drawn: labels, types, static arguments that are no numbers."""
-    return type(x.value).__name__ in ("Label", "GradientOptions", "Rebound") or isinstance(x.value, Type)
+    return type(x.value).__name__ in ("Label", "GradientOptions", "TangentOptions", "Request", "Rebound") or isinstance(x.value, Type)
 
 
 def _type(t: Type | None) -> str:
