@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from myia_notebook.emit.call_result import MISS, Status
 from myia_notebook.boundary import ClosureValue, returned_value
 from myia_notebook.errors import MyiaError, error
 from myia_notebook.infer import structures
@@ -91,20 +92,37 @@ class Caller:
         self._backend = backend
         self._cache: dict[Any, Specialization] = {}
         self._lock = threading.RLock()
+        self._fast: Any = None
+        self._natives: dict[Any, Any] = {}
         functools.update_wrapper(self, getattr(self._function, "__func__", self._function), updated=())
         self._steps: tuple[Derivative, ...] = (derivative,) if derivative.kind is not None else ()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs and len(args) == self._plain_count and all(type(a) in _NUMBERS for a in args):
-            found = self._cache.get(tuple(map(type, args)))
-            if found is not None and not found.session.is_stale():
-                result = found.run(*args)
-                return result if found.convert is None else found.convert(result)
+        fast = self._fast
+        if fast is not None and not kwargs:
+            try:
+                result = fast(*args)
+            except Status as status:
+                self._failed(fast, status)
+            if result is not MISS:
+                return result
         values = self._bind(args, kwargs)
         specialization = self._specialize(values)
+        self._remember(specialization)
         inputs = [v for v in values if not _contains_function(v)]
         result = specialization.run(*map(runtime, inputs, specialization.takes))
         return result if specialization.convert is None else specialization.convert(result)
+
+    def _remember(self, specialization: Specialization) -> None:
+        """The next call tries the machine-code entry of this specialization first (`emit.call`)."""
+        native = specialization.unit.code
+        fast = getattr(native, "fast", None) if specialization.convert is None else None
+        if fast is not None and len(specialization.takes) == self._plain_count:
+            self._natives[fast] = native
+            self._fast = fast
+
+    def _failed(self, fast: Any, status: Status) -> None:
+        self._natives[fast].fail(status.args[0])
 
     @functools.cached_property
     def _plain_count(self) -> int:
@@ -137,6 +155,7 @@ class Caller:
             if found is None or found.session.is_stale():
                 if len(self._cache) >= MAX_SPECIALIZATIONS:
                     self._cache.clear()
+                    self._natives.clear()
                 found = self._cache[key] = self._compile(values)
         return found
 

@@ -123,7 +123,7 @@ def emit(unit: Unit) -> None:
     if unit.backend != "vm":
         from myia_notebook.emit.cpu import compile_cpu
         try:
-            unit.code = unit.run = compile_cpu(unit.lowered)
+            unit.code = unit.run = compile_cpu(unit.lowered, unit.session)
             return
         except MyiaError as problem:
             _interpret(unit, problem)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from myia_notebook.errors import MyiaError, error
+from myia_notebook.emit.call import NAME, CallCode, is_supported, python_function
 from myia_notebook.emit.memory import Writer, read
 from myia_notebook.gradient.classes import contains_function
 from myia_notebook.ir.types import BOOL, FLOAT, INT, UNIT, Array, Function, List, NoneType, Scalar, Static, Tuple, Type
@@ -43,8 +44,9 @@ def _target_machine() -> Any:
     return target.create_target_machine(opt=2, cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), jit=True)
 
 
-def compile_cpu(plan: Plan) -> NativeFunction:
-    """Machine code for a plan. Raises M801 for what has no native form."""
+def compile_cpu(plan: Plan, session: Any = None) -> NativeFunction:
+    """Machine code for a plan. `session` says what the program read outside itself: with it, the call is emitted too (`emit.call`). Raises M801 for
+    what has no native form."""
     from myia_notebook.emit.llvm import Machine
     from myia_notebook.emit.runtime import helpers
     for t in (plan.root.result, *(p.type for p in plan.root.parameters)):
@@ -52,10 +54,19 @@ def compile_cpu(plan: Plan) -> NativeFunction:
             raise error("M801", message="functions cross the boundary only on the interpreter", hint="use backend='vm'")
     machine = Machine(plan)
     machine.build()
+    parameters = [Builder.type_of(p) for p in plan.root.parameters]
+    call = None
+    if plan.root.result is not None and is_supported(parameters, plan.root.result, session):
+        call = CallCode(machine, parameters, plan.root.result, session)
+        call.build()
+        machine.keep.append(call.keep)
     text = _without_declarations(str(machine.module)) + helpers()
     with _lock:
         engine, address, optimized = _compile(text, machine.ops.symbols)
-    return NativeFunction(plan, machine, engine, address, text, optimized)
+    function = NativeFunction(plan, machine, engine, address, text, optimized)
+    if call is not None:
+        function.fast = python_function(engine.get_function_address(NAME), machine.keep)
+    return function
 
 
 def _without_declarations(text: str) -> str:
@@ -103,6 +114,7 @@ class NativeFunction:
 
     def __init__(self, plan: Plan, machine: Any, engine: Any, address: int, text: str, module: Any) -> None:
         self.errors = machine.errors
+        self.fast: Any = None
         self.llvm_text = text
         self._messages, self._host = machine.messages, machine.host
         self._keep = (engine, machine.keep, module)
@@ -142,7 +154,7 @@ class NativeFunction:
             results[place].i = array.ctypes.data
         status = self._program(ctypes.addressof(packed), ctypes.addressof(results))
         if status:
-            self._raise(status)
+            self.fail(status)
         value, _ = self._unpack(results, 0, outputs)
         return value
 
@@ -152,7 +164,7 @@ class NativeFunction:
             results[place].i = 0
         status = self._program(ctypes.addressof(packed), ctypes.addressof(results))
         if status:
-            self._raise(status)
+            self.fail(status)
         try:
             return read([results[i].i for i in range(self.result_words)], self.result)
         finally:
@@ -170,10 +182,11 @@ class NativeFunction:
             return self._call_keeping((ctypes.c_char * len(packed)).from_buffer_copy(packed), results)
         status = self._program(packed, ctypes.addressof(results))
         if status:
-            self._raise(status)
+            self.fail(status)
         return self._unpack(results, 0, {})[0]
 
-    def _raise(self, status: int) -> None:
+    def fail(self, status: int) -> None:
+        """Raises the error of a status."""
         if status < 0:
             raise KeyboardInterrupt
         exit_ = self.errors[status - 1]

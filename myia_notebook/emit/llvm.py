@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 
 from myia_notebook.emit.arrays import ArrayCode
@@ -71,6 +72,7 @@ class Machine:
         self.ops = ScalarOps(self.module)
         self.errors: list[ErrorExit] = []
         self.keep: list[Any] = []
+        self.zeros: dict[int, np.ndarray[Any, Any]] = {}
         self.function = ir.Function(self.module, ir.FunctionType(I64, [I64.as_pointer(), I64.as_pointer()]), "myia_program")
         self.entry_block = self.function.append_basic_block("entry")
         self.b = ir.IRBuilder(self.entry_block)
@@ -447,8 +449,12 @@ class Machine:
         match t:
             case Tuple(items):
                 return [w for item in items for w in self._zero(item)]
-            case Array():
-                return [self.arrays.zeros(t)]
+            case Array():  # shared: values are never written after they are made
+                size = math.prod(t.shape) * 8
+                if size not in self.zeros:
+                    self.zeros[size] = np.zeros(size + 64, np.uint8)
+                    self.keep.append(self.zeros[size])
+                return [self.int(self.zeros[size].ctypes.data)]
             case _:
                 return [ir.Constant(WORD[k], 0.0 if k in "fs" else 0) for k in words(t)]
 

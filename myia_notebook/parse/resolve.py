@@ -66,6 +66,24 @@ class ParseSession:
         """A value with parts from outside: remembered with its parts as they are."""
         self._contents.append((value, parts_of(value)))
 
+    def is_simple(self) -> bool:
+        """Whether staleness can be told by comparing pointers in plain dicts, cells and functions."""
+        return not self._contents and not self._attributes and all(type(namespace) is dict for namespace, _, _ in self._reads)
+
+    def names(self) -> list[tuple[dict[str, Any], str, Any]]:
+        """Each name that was read, once."""
+        return list({(id(n), name): (n, name, v) for n, name, v in self._reads}.values())
+
+    def cells(self) -> list[tuple[types.CellType, Any]]:
+        return list({id(c): (c, v) for c, v in self._cells}.values())
+
+    def functions(self) -> list[tuple[Any, Any, Any]]:
+        return list({id(f): (f, c, d) for f, c, d in self._codes}.values())
+
+    @staticmethod
+    def is_missing(value: Any) -> bool:
+        return value is MISSING
+
     def is_stale(self) -> bool:
         """Whether something that was read has been rebound or changed since."""
         for value, items in self._contents:

@@ -1,0 +1,230 @@
+"""The call from Python, in machine code: a C function in CPython's own calling convention (METH_FASTCALL) around the program.
+
+    check that nothing the program read has been rebound     pointers in dicts, cells and functions, compared
+    check the arguments: exact classes, dtypes, shapes       a mismatch returns MISS, and the slow path in Python takes over
+    unpack, run the program, make the result                 an error raises `Status`, which Python turns into the user's error
+
+Only for arguments and results that are numbers, arrays and tuples of them. The layout of float and array objects is that of CPython's and
+NumPy's public headers (`PyFloatObject`, `PyArrayObject_fields`); everything else goes through their C API.
+"""
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from myia_notebook.emit.call_result import MISS, Status
+from myia_notebook.emit.scalar import F32, F64, I32, I64
+from myia_notebook.ir.types import Array, NoneType, Scalar, Tuple, Type
+from myia_notebook.lower.plan import words
+
+NAME = "myia_call"
+_METH_FASTCALL = 0x0080
+_VALUE = 16  # where the value of a float, a NumPy scalar and a cell, and the data pointer of an array lie
+_RANK, _DIMENSIONS, _DESCRIPTOR, _FLAGS = 24, 32, 56, 64
+_CONTIGUOUS_ALIGNED = 0x0001 | 0x0100
+
+
+class _MethodDef(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)]
+
+
+def is_supported(parameters: list[Type], result: Type, session: Any) -> bool:
+    """Whether a program can be called this way."""
+    return (session is not None and session.is_simple() and all(isinstance(t, (Scalar, Array)) for t in parameters) and _makes(result))
+
+
+def _makes(t: Type) -> bool:
+    if isinstance(t, Tuple):
+        return all(map(_makes, t.items))
+    return isinstance(t, (Scalar, Array, NoneType))
+
+
+class CallCode:
+    """Emits the function into the module of a machine."""
+
+    def __init__(self, machine: Any, parameters: list[Type], result: Type, session: Any) -> None:
+        self.m, self.parameters, self.result, self.session = machine, parameters, result, session
+        self.function = ir.Function(machine.module, ir.FunctionType(I64, [I64, I64, I64]), NAME)
+        self.b = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.miss = self.function.append_basic_block("miss")
+        self.keep: list[Any] = []
+
+    # -- small pieces
+
+    def int(self, value: int) -> Any:
+        return ir.Constant(I64, value)
+
+    def object(self, value: Any) -> Any:
+        """The address of a Python object, kept alive."""
+        self.keep.append(value)
+        return self.int(id(value))
+
+    def load(self, address: Any, offset: int, t: Any = I64) -> Any:
+        return self.b.load(self.b.inttoptr(self.b.add(address, self.int(offset)), t.as_pointer()))
+
+    def call(self, name: str, result: Any, *arguments: Any) -> Any:
+        function = self.m.ops.external(name, result, [a.type for a in arguments])
+        return self.b.call(function, list(arguments))
+
+    def require(self, condition: Any) -> None:
+        good = self.function.append_basic_block("ok")
+        self.b.cbranch(condition, good, self.miss).set_weights([1000, 1])
+        self.b.position_at_end(good)
+
+    def same(self, x: Any, y: Any) -> None:
+        self.require(self.b.icmp_unsigned("==", x, y))
+
+    # -- the function
+
+    def build(self) -> None:
+        b = self.b
+        _, arguments, count = self.function.args
+        argument_words = sum(len(words(t)) for t in self.parameters)
+        result_words = len(words(self.result))
+        given = b.alloca(ir.ArrayType(I64, argument_words + 1))
+        results = b.alloca(ir.ArrayType(I64, result_words + 1))
+        self.same(count, self.int(len(self.parameters)))
+        self._nothing_rebound()
+        base = b.ptrtoint(given, I64)
+        for i, t in enumerate(self.parameters):
+            self._argument(self.load(arguments, 8 * i), t, b.add(base, self.int(8 * i)))
+        made = b.ptrtoint(results, I64)
+        arrays = self._new_arrays(made)
+        program = self.m.function
+        status = b.call(program, [b.bitcast(given, I64.as_pointer()), b.bitcast(results, I64.as_pointer())])
+        good, failed = self.function.append_basic_block("done"), self.function.append_basic_block("failed")
+        b.cbranch(b.icmp_unsigned("==", status, self.int(0)), good, failed).set_weights([1000, 1])
+        b.position_at_end(failed)
+        for array in arrays.values():
+            self.call("Py_DecRef", ir.VoidType(), array)
+        interrupted, wrong = self.function.append_basic_block("interrupted"), self.function.append_basic_block("wrong")
+        b.cbranch(b.icmp_signed("<", status, self.int(0)), interrupted, wrong)
+        b.position_at_end(interrupted)
+        b.ret(self.int(0))
+        b.position_at_end(wrong)
+        number = self.call("PyLong_FromLongLong", I64, status)
+        self.call("PyErr_SetObject", ir.VoidType(), self.object(Status), number)
+        self.call("Py_DecRef", ir.VoidType(), number)
+        b.ret(self.int(0))
+        b.position_at_end(good)
+        value, _ = self._made(self.result, made, 0, arrays)
+        b.ret(value)
+        b.position_at_end(self.miss)
+        miss = self.object(MISS)
+        self.call("Py_IncRef", ir.VoidType(), miss)
+        b.ret(miss)
+
+    def _nothing_rebound(self) -> None:
+        for namespace, name, value in self.session.names():
+            self.keep.append(name)
+            self.same(self.call("PyDict_GetItemWithError", I64, self.object(namespace), self.object(name)), self._expected(value))
+        for cell, value in self.session.cells():
+            self.same(self.load(self.object(cell), _VALUE), self._expected(value))
+        for function, code, defaults in self.session.functions():
+            self.same(self.call("PyFunction_GetCode", I64, self.object(function)), self.object(code))
+            self.same(self.call("PyFunction_GetDefaults", I64, self.object(function)), self.int(0) if defaults is None else self.object(defaults))
+
+    def _expected(self, value: Any) -> Any:
+        return self.int(0) if self.session.is_missing(value) else self.object(value)
+
+    def _argument(self, x: Any, t: Type, target: Any) -> None:
+        """Checks one argument and stores its word."""
+        b = self.b
+        cls = self.load(x, 8)
+        if isinstance(t, Array):
+            self._array_argument(x, cls, t, target)
+            return
+        assert isinstance(t, Scalar)
+        if t.dtype == "bool":
+            true, false = self.object(True), self.object(False)
+            self.require(b.or_(b.icmp_unsigned("==", x, true), b.icmp_unsigned("==", x, false)))
+            value = b.zext(b.icmp_unsigned("==", x, true), I64)
+        elif t.weak and t.dtype == "float64":
+            self.same(cls, self.object(float))
+            value = self.load(x, _VALUE)
+        elif t.weak:
+            self.same(cls, self.object(int))
+            overflow = b.alloca(I32)
+            value = self.call("PyLong_AsLongLongAndOverflow", I64, x, b.ptrtoint(overflow, I64))
+            self.require(b.icmp_unsigned("==", b.load(overflow), ir.Constant(I32, 0)))
+        else:
+            self.same(cls, self.object(np.dtype(t.dtype).type))
+            size = np.dtype(t.dtype).itemsize
+            value = self.load(x, _VALUE) if size == 8 else b.zext(self.load(x, _VALUE, I32), I64)
+        b.store(value, b.inttoptr(target, I64.as_pointer()))
+
+    def _array_argument(self, x: Any, cls: Any, t: Array, target: Any) -> None:
+        b = self.b
+        self.same(cls, self.object(np.ndarray))
+        self.require(b.icmp_unsigned("==", self.load(x, _RANK, I32), ir.Constant(I32, len(t.shape))))
+        self.same(self.load(x, _DESCRIPTOR), self.object(np.dtype(t.dtype)))
+        flags = b.and_(self.load(x, _FLAGS, I32), ir.Constant(I32, _CONTIGUOUS_ALIGNED))
+        self.require(b.icmp_unsigned("==", flags, ir.Constant(I32, _CONTIGUOUS_ALIGNED)))
+        dimensions = self.load(x, _DIMENSIONS)
+        for i, n in enumerate(t.shape):
+            self.same(self.load(dimensions, 8 * i), self.int(n))
+        b.store(self.load(x, _VALUE), b.inttoptr(target, I64.as_pointer()))
+
+    def _new_arrays(self, made: Any) -> dict[int, Any]:
+        """A fresh array for each one in the result; the program writes into it."""
+        from myia_notebook.lower.plan import array_words
+        found: dict[int, Any] = {}
+        for place, t in array_words(self.result):
+            array = self.call("PyObject_CallObject", I64, self.object(np.empty), self.object((t.shape, np.dtype(t.dtype))))
+            self.b.store(self.load(array, _VALUE), self.b.inttoptr(self.b.add(made, self.int(8 * place)), I64.as_pointer()))
+            found[place] = array
+        return found
+
+    def _made(self, t: Type, made: Any, at: int, arrays: dict[int, Any]) -> tuple[Any, int]:
+        """The Python object of a result (a new reference), and the next word."""
+        b = self.b
+        match t:
+            case Array():
+                return arrays[at], at + 1
+            case Tuple(items):
+                whole = self.call("PyTuple_New", I64, self.int(len(items)))
+                for i, item in enumerate(items):
+                    value, at = self._made(item, made, at, arrays)
+                    self.call("PyTuple_SetItem", I32, whole, self.int(i), value)
+                return whole, at
+            case Scalar(dtype, weak):
+                if dtype == "bool":
+                    bit = b.icmp_unsigned("!=", b.and_(self.load(made, 8 * at), self.int(1)), self.int(0))
+                    value = b.select(bit, self.object(True), self.object(False))
+                    self.call("Py_IncRef", ir.VoidType(), value)
+                    return value, at + 1
+                value = self._number(made, at, dtype)
+                if not weak:
+                    strong = self.call("PyObject_CallOneArg", I64, self.object(np.dtype(dtype).type), value)
+                    self.call("Py_DecRef", ir.VoidType(), value)
+                    value = strong
+                return value, at + 1
+            case _:
+                none = self.object(None)
+                self.call("Py_IncRef", ir.VoidType(), none)
+                return none, at
+
+    def _number(self, made: Any, at: int, dtype: str) -> Any:
+        b = self.b
+        if dtype == "float64":
+            return self.call("PyFloat_FromDouble", I64, self.load(made, 8 * at, F64))
+        if dtype == "float32":
+            return self.call("PyFloat_FromDouble", I64, b.fpext(self.load(made, 8 * at, F32), F64))
+        if dtype == "int32":
+            return self.call("PyLong_FromLongLong", I64, b.sext(self.load(made, 8 * at, I32), I64))
+        return self.call("PyLong_FromLongLong", I64, self.load(made, 8 * at))
+
+
+def python_function(address: int, keep: list[Any]) -> Any:
+    """The Python callable around the emitted function."""
+    definition = _MethodDef(b"myia_program", address, _METH_FASTCALL, None)
+    keep.append(definition)
+    new = ctypes.pythonapi.PyCFunction_NewEx
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+    return new(ctypes.addressof(definition), None, None)
+
+
+__all__ = ["NAME", "CallCode", "is_supported", "python_function"]
