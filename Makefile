@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test unit browser front-test check front bench clean
+.PHONY: help demo test unit browser front-test check front bench fuzz clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -41,6 +41,9 @@ check: .venv/stamp-test ## lint and types
 
 bench: .venv/stamp-test ## time gradients against plain Python and hand-written Numba
 	$(BIN)/python benchmarks/gradients.py
+
+fuzz: .venv/stamp-test ## random programs against Python and differences, for MINUTES (default 1)
+	$(BIN)/python tools/fuzz.py $(or $(MINUTES),1)
 
 clean:
 	rm -rf .venv build dist *.egg-info myia_notebook/static myia_notebook/labextension labextension/node_modules labextension/lib labextension/src/generated
