@@ -14,7 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from myia_notebook.api import DEFAULT_BACKEND, Caller, Derivative, Gradient, MyiaFunction, _argument_type, _contains_function, _input, is_function, plain_function
+from myia_notebook.api import (
+    DEFAULT_BACKEND,
+    Caller,
+    Derivative,
+    Gradient,
+    MyiaFunction,
+    _argument_type,
+    _contains_function,
+    _input,
+    is_function,
+    plain_function,
+)
 from myia_notebook.errors import error
 from myia_notebook.infer.structures import has_parts, parts_of
 from myia_notebook.ir.graph import Constant, Graph, Node
@@ -59,10 +70,12 @@ def stop_gradient(x: Any) -> Any:
 class _Program(Caller):
     """Calls a program built over the graph of a function. Its values are what `_body` makes operands of."""
 
-    _plain_count = -1
-
     def __init__(self, function: Any, backend: str | None) -> None:
         super().__init__(function, Derivative(), backend or getattr(function, "_backend", None))
+
+    @functools.cached_property
+    def _plain_count(self) -> int:
+        return -1
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         return list(args)
@@ -153,7 +166,8 @@ def _check_discrete(what: str, primal: Any, tangent: Any) -> None:
     is_zero = tangent is None or (isinstance(tangent, tuple) and not tangent) or (isinstance(tangent, str) and tangent == primal) or (
         isinstance(tangent, (int, float, np.generic, np.ndarray)) and not np.any(tangent))
     if not is_zero:
-        raise error("M605", what=what, first=f"the value {tangent!r:.40}", second=type(primal).__name__, hint="what is no real number has no tangent: give None")
+        raise error("M605", what=what, first=f"the value {tangent!r:.40}", second=type(primal).__name__,
+                    hint="what is no real number has no tangent: give None")
 
 
 class Backpropagator(Gradient):

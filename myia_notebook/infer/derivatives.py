@@ -21,7 +21,24 @@ from myia_notebook.infer.calls import arranged, gradient_template
 from myia_notebook.infer.gradients import gradient_type, has_reals
 from myia_notebook.infer.join import FunctionSet, Label, is_union
 from myia_notebook.ir.graph import Apply, Constant, Graph, Node, is_call_of
-from myia_notebook.ir.types import FLOAT_DTYPES, NEVER, NONE, UNIT, Array, Function, List, Record, Scalar, Static, Tuple, Type, is_float, is_trivial, parts, sensitivity
+from myia_notebook.ir.types import (
+    FLOAT_DTYPES,
+    NEVER,
+    NONE,
+    UNIT,
+    Array,
+    Function,
+    List,
+    Record,
+    Scalar,
+    Static,
+    Tuple,
+    Type,
+    is_float,
+    is_trivial,
+    parts,
+    sensitivity,
+)
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.primitive import UNKNOWN, Abstract
 from myia_notebook.ops.table import PRIMITIVES, operation_for
@@ -362,7 +379,7 @@ def _jvp(engine: Engine, context: Context, node: Apply, operands: list[Abstract]
 def _items(name: str, what: str, a: Abstract) -> list[Abstract]:
     t = a.type
     if not isinstance(t, Tuple) or (isinstance(t, Record) and t.structure.kind != "list"):
-        raise error("M603", message=f"{name} takes {what} as a tuple, got {t}", hint=f"with one argument, write {name}(f, (x,), (dx,))" if name == "jvp" else "")
+        raise error("M603", message=f"{name} takes {what} as a tuple, got {t}", hint=f"with one argument, write {name}(f, (x,), (dx,))")
     return [Abstract(item) for item in t.items]
 
 
