@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from myia_notebook.api import (
+    _NUMBERS,
     DEFAULT_BACKEND,
     Caller,
     Derivative,
@@ -72,6 +73,14 @@ class _Program(Caller):
 
     def __init__(self, function: Any, backend: str | None) -> None:
         super().__init__(function, Derivative(), backend or getattr(function, "_backend", None))
+
+    def __call__(self, *args: Any) -> Any:
+        if all(type(a) in _NUMBERS for a in args):
+            found = self._cache.get(tuple(map(type, args)))
+            if found is not None and not found.session.is_stale():
+                result = found.run(*args)
+                return result if found.convert is None else found.convert(result)
+        return super().__call__(*args)
 
     @functools.cached_property
     def _plain_count(self) -> int:
@@ -146,8 +155,9 @@ def jvp(f: Any, primals: Any, tangents: Any, *, backend: str | None = None) -> t
         raise error("M605", what="the tuple of tangents", first=f"{len(tangents)} tangents", second=f"{len(primals)} primals",
                     hint="give one tangent for each primal")
     for i, (x, dx) in enumerate(zip(primals, tangents)):
-        _check_discrete(f"the tangent of argument {i}", x, dx)
-    dots = [None if is_function(x) else dx for x, dx in zip(primals, tangents)]
+        if type(x) is not float:
+            _check_discrete(f"the tangent of argument {i}", x, dx)
+    dots = [None if type(x) is not float and is_function(x) else dx for x, dx in zip(primals, tangents)]
     return _program(_Jvp, f, backend)(*primals, *dots)
 
 
@@ -181,7 +191,7 @@ class Backpropagator(Gradient):
         self._pullback = _program(_Pullback, f, backend)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        (seed,) = self._bind(args, kwargs)
+        (seed,) = args if len(args) == 1 and not kwargs else self._bind(args, kwargs)
         return self._pullback(*self._primals, seed)
 
     def __repr__(self) -> str:

@@ -86,7 +86,8 @@ def _ready_calls(root: Graph) -> list[tuple[Graph, Apply]]:
     ready = [(graph, node) for graph, node in calls if not any(g.id in having for g in runs_of(node))]
     if not ready:
         span = calls[0][1].provenance.span
-        raise error("M603", span, message="this gradient is taken inside the very function that it differentiates")
+        raise error("M603", span, message="this gradient is taken inside the very function that it differentiates",
+                    hint="an order of derivative that is only known at run time cannot be compiled; a function that is passed as a value has one type")
     return ready
 
 
