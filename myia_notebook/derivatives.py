@@ -28,6 +28,7 @@ from myia_notebook.api import (
     plain_function,
 )
 from myia_notebook.errors import error
+from myia_notebook.gradient.options import Request
 from myia_notebook.infer.structures import has_parts, parts_of
 from myia_notebook.ir.graph import Constant, Graph, Node
 from myia_notebook.ops.primitive import Abstract
@@ -167,9 +168,7 @@ def _check_discrete(what: str, primal: Any, tangent: Any) -> None:
         return
     if has_parts(primal):
         if has_parts(tangent):
-            if len(parts_of(tangent)) != len(parts_of(primal)):
-                raise error("M605", what=what, first=f"a structure of {len(parts_of(tangent))}", second=f"one of {len(parts_of(primal))}",
-                            hint="it must have the same structure")
+            _check_lengths(what, primal, tangent)
             for x, dx in zip(parts_of(primal), parts_of(tangent)):
                 _check_discrete(what, x, dx)
         return
@@ -180,18 +179,31 @@ def _check_discrete(what: str, primal: Any, tangent: Any) -> None:
                     hint="what is no real number has no tangent: give None")
 
 
+def _check_lengths(what: str, value: Any, given: Any) -> None:
+    """A list stands for a list of its length."""
+    if not has_parts(value) or not has_parts(given):
+        return
+    if len(parts_of(value)) != len(parts_of(given)):
+        raise error("M605", what=what, first=f"a structure of {len(parts_of(given))}", second=f"one of {len(parts_of(value))}",
+                    hint="it must have the same structure")
+    for x, dx in zip(parts_of(value), parts_of(given)):
+        _check_lengths(what, x, dx)
+
+
 class Backpropagator(Gradient):
     """What `vjp` returns: sensitivity of the result ↦ tuple of sensitivities, one for each argument. Usable in programs too."""
 
     _is_chain = False
 
-    def __init__(self, f: Any, primals: tuple[Any, ...], backend: str | None) -> None:
+    def __init__(self, f: Any, primals: tuple[Any, ...], backend: str | None, value: Any = None) -> None:
         super().__init__(f, Derivative("vjp"), backend)
-        self._primals = primals
+        self._primals, self._value = primals, value
         self._pullback = _program(_Pullback, f, backend)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         (seed,) = args if len(args) == 1 and not kwargs else self._bind(args, kwargs)
+        if type(seed) is not float:
+            _check_lengths("the sensitivity", self._value, seed)
         return self._pullback(*self._primals, seed)
 
     def __repr__(self) -> str:
@@ -217,7 +229,20 @@ def vjp(f: Any, *primals: Any, backend: str | None = None) -> tuple[Any, Backpro
     """
     caller = f if isinstance(f, Gradient) else _value(f, backend)
     kept = tuple(x.copy() if isinstance(x, np.ndarray) else x for x in primals)
-    return caller(*primals), Backpropagator(f, kept, backend)
+    value = caller(*primals)
+    return value, Backpropagator(f, kept, backend, value)
+
+
+def returned_derivative(request: Request, captured: tuple[Any, ...]) -> Gradient:
+    """The closure of a derivative that a compiled program returned."""
+    f, *primals = captured
+    if request.names:
+        raise error("M308", message="a derivative that takes arguments by name, as the result of a compiled function")
+    if request.kind == "pullback":
+        return Backpropagator(f, tuple(primals), None)
+    if request.kind == "custom_gradient":
+        return CustomGradient(f, Derivative("custom_gradient"))
+    return Gradient(f, Derivative(request.kind, request.wrt, request.has_aux))
 
 
 @functools.lru_cache(REMEMBERED)
