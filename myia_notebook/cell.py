@@ -69,7 +69,7 @@ def run_cell(text: str, namespace: dict[str, Any], options: CellOptions | None =
     final = body.pop() if body and isinstance(body[-1], ast.Expr) else None
     defined: list[Any] = []
     for statement in body:
-        _run_statement(statement, namespace, filename, options, defined)
+        _run_statement(statement, text, namespace, filename, options, defined)
     if final is None:
         return _parsed_only(text, defined, options)
     result = _run_program(final.value, text, namespace, filename, options)
@@ -77,11 +77,18 @@ def run_cell(text: str, namespace: dict[str, Any], options: CellOptions | None =
     return result
 
 
-def _run_statement(statement: ast.stmt, namespace: dict[str, Any], filename: str, options: CellOptions, defined: list[Any]) -> None:
+def _run_statement(statement: ast.stmt, text: str, namespace: dict[str, Any], filename: str, options: CellOptions, defined: list[Any]) -> None:
     """Runs one statement as Python; a function that it defines becomes a compiled one."""
     from myia_notebook.api import Gradient, MyiaFunction, is_function
-    with roomy_parser():
-        code = compile(ast.Module([statement], []), filename, "exec", dont_inherit=True)
+    from myia_notebook.parse.subset import SourceText
+    source = SourceText(text, filename)
+    if isinstance(statement, ast.AsyncFunctionDef):
+        raise source.fault("M102", statement, construct="'async def'", instead="write 'def'")
+    try:
+        with roomy_parser():
+            code = compile(ast.Module([statement], []), filename, "exec", dont_inherit=True)
+    except SyntaxError as problem:
+        raise source.fault("M101", statement, message=problem.msg) from None
     exec(code, namespace)
     if isinstance(statement, ast.FunctionDef) and is_function(made := namespace.get(statement.name)):
         if isinstance(made, Gradient):  # @custom_gradient

@@ -152,6 +152,7 @@ _KINDS = (
     ErrorKind("M101", "syntax", MyiaSyntaxError, "{message}"),
     ErrorKind("M102", "syntax", MyiaSyntaxError, "{construct} is not in the language", "{instead}"),
     ErrorKind("M103", "purity", MyiaSyntaxError, "{construct} would change a value in place", "{instead}"),
+    ErrorKind("M104", "purity", MyiaSyntaxError, "{construct} has no effect here", "{instead}"),
     # names
     ErrorKind("M201", "name", MyiaNameError, "the name '{name}' is not defined", "{suggestion}"),
     ErrorKind("M202", "name", MyiaUnboundLocalError, "the variable '{name}' is read before it is assigned on this path"),

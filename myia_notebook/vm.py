@@ -18,6 +18,7 @@ from myia_notebook.ir.graph import ZERO, Apply, Constant, Graph, Node, schedule
 from myia_notebook.ir.types import Array, Environment, List, Scalar, Tuple, Type
 from myia_notebook.ops.primitive import Primitive, Structural
 from myia_notebook.ops.table import PRIMITIVES
+from myia_notebook.provenance import Span
 
 Record = Callable[[Node, Any, int], None]
 
@@ -164,7 +165,7 @@ class Machine:
                 try:
                     value = what(*[frame[i] for i in operands])
                 except Exception as problem:
-                    raise _located(problem, node) from None
+                    raise located(problem, node.provenance.span, node.inputs[0]) from None
             elif kind == _SWITCH:
                 value = frame[operands[1]] if frame[operands[0]] else frame[operands[2]]
             elif kind == _PARTIAL:
@@ -189,15 +190,14 @@ class Machine:
                 record(node, value, activation)
 
 
-def _located(problem: Exception, node: Apply) -> Exception:
-    """The user's error: a MyiaError with the node's span, of the kind that Python raises."""
-    span = node.provenance.span
+def located(problem: Exception, span: Span | None, what: Any = "") -> Exception:
+    """The user's error: a MyiaError with the span, of the kind that Python raises."""
     if isinstance(problem, MyiaError):
         return with_span(problem, span)
     for kind, code in _RAISES.items():
         if isinstance(problem, kind):
             return error(code, span, message=str(problem))
-    return error("M800", span, message=f"{type(problem).__name__} in {node.inputs[0]!r}: {problem}")
+    return error("M800", span, message=f"{type(problem).__name__} in {what!r}: {problem}")
 
 
 def run(graph: Graph, arguments: Sequence[Any], record: Record | None = None) -> Any:

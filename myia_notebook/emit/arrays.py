@@ -14,10 +14,12 @@ import numpy as np
 from llvmlite import ir
 
 from myia_notebook.emit.blas import blas
+from myia_notebook.emit.host import HostCall, Known
 from myia_notebook.emit.scalar import FLOATS, I1, I32, I64, LLVM_TYPES
 from myia_notebook.errors import error
 from myia_notebook.ir.graph import ZERO, Apply, Constant, Node, primitive_of
 from myia_notebook.ir.types import Array, Scalar, Static, Type
+from myia_notebook.lower.plan import words
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.index import slice_length
 from myia_notebook.ops.primitive import Checked, Elementwise
@@ -284,9 +286,35 @@ class ArrayCode:
 
     def kernel(self, node: Apply, name: str, scope: Scope) -> Any:
         handler = getattr(self, f"_{name}", None)
-        if handler is None:
-            raise error("M801", node.provenance.span, message=f"'{name}' has no native form yet", hint="use backend='vm'")
-        return handler(node, scope)
+        return self._host(node, scope) if handler is None else handler(node, scope)
+
+    def _host(self, node: Apply, scope: Scope) -> Any:
+        """A primitive that NumPy computes: its operands' words are handed over (see emit.host)."""
+        primitive, result = primitive_of(node), Builder.type_of(node)
+        if primitive is None or not callable(primitive.implementation) or not isinstance(result, (Array, Scalar)):
+            raise error("M801", node.provenance.span, message=f"'{primitive}' has no native form", hint="use backend='vm'")
+        operands: list[Any] = []
+        given: list[tuple[Any, str]] = []
+        for x in node.inputs[1:]:
+            t = Builder.type_of(x)
+            if isinstance(x, Constant) and x.value is not ZERO:
+                operands.append(Known(x.value))
+            elif isinstance(t, (Array, Scalar)):
+                operands.append(t)
+                given.append((self._address(x, scope), "i" if isinstance(t, Array) else words(t)[0]))
+            else:
+                raise error("M801", node.provenance.span, message=f"'{primitive}' of {t} has no native form", hint="use backend='vm'")
+        area = self.m.b.ptrtoint(self.m.slot(ir.ArrayType(I64, max(len(given), 1)), "operands"), I64)
+        for i, (value, kind) in enumerate(given):
+            if kind in "sw":
+                self.m.store(self.m.int(0), area, i, "i")
+            self.m.store(value, area, i, kind)
+        target = self.new(result) if isinstance(result, Array) else self.m.b.ptrtoint(self.m.slot(I64, "result"), I64)
+        number = self.m.host.add(HostCall(primitive.implementation, tuple(operands), result))
+        call = ir.FunctionType(I64, [I64, I64, I64]).as_pointer()
+        status = self.b.call(self.b.inttoptr(self.m.int(self.m.host.address), call), [self.m.int(number), area, target])
+        self.m.check(self.b.icmp_unsigned("==", status, self.m.int(0)), "host", "", node.provenance.span)
+        return target if isinstance(result, Array) else self.m.load(target, 0, words(result)[0])
 
     def _address(self, node: Node, scope: Scope) -> Any:
         if isinstance(node, Constant):

@@ -19,6 +19,7 @@ from myia_notebook.errors import MyiaError, error
 from myia_notebook.emit.memory import Writer, read
 from myia_notebook.gradient.classes import contains_function
 from myia_notebook.ir.types import BOOL, FLOAT, INT, UNIT, Array, Function, List, NoneType, Scalar, Static, Tuple, Type
+from myia_notebook.vm import located
 from myia_notebook.lower.plan import Plan, array_words, needs_arena, words
 from myia_notebook.ops.control import exception_of
 from myia_notebook.ops.expression import Builder
@@ -103,6 +104,7 @@ class NativeFunction:
     def __init__(self, plan: Plan, machine: Any, engine: Any, address: int, text: str, module: Any) -> None:
         self.errors = machine.errors
         self.llvm_text = text
+        self._messages, self._host = machine.messages, machine.host
         self._keep = (engine, machine.keep, module)
         self._program = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)(address)
         self.parameters = [Builder.type_of(p) for p in plan.root.parameters]
@@ -175,7 +177,10 @@ class NativeFunction:
         if status < 0:
             raise KeyboardInterrupt
         exit_ = self.errors[status - 1]
-        problem: MyiaError = exception_of(exit_.kind, exit_.message) if exit_.kind else error(exit_.code, message=exit_.message)
+        if exit_.code == "host":
+            raise located(self._host.taken(), exit_.span)
+        message = self._messages.taken() or exit_.message
+        problem: MyiaError = exception_of(exit_.kind, message) if exit_.kind else error(exit_.code, message=exit_.message)
         problem.span = exit_.span
         raise problem
 

@@ -16,8 +16,10 @@ from typing import Any
 from llvmlite import ir
 
 from myia_notebook.emit.arrays import ArrayCode
+from myia_notebook.emit.host import HostCalls
 from myia_notebook.emit.lists import ListCode
 from myia_notebook.emit.memory import Writer
+from myia_notebook.emit.messages import Messages
 from myia_notebook.emit.scalar import F32, F64, FLOATS, I1, I32, I64, ScalarOps
 from myia_notebook.errors import error
 from myia_notebook.ir.graph import UNDEFINED, ZERO, Apply, Constant, Graph, Node, callee_of, graph_constant, primitive_of, schedule
@@ -28,8 +30,8 @@ from myia_notebook.ops.primitive import Checked, Elementwise, Kernel, Primitive,
 from myia_notebook.ops.table import PRIMITIVES
 from myia_notebook.provenance import Span
 
-PARTIAL, MAKE_TUPLE, GETITEM, SWITCH, SEQUENCE, RAISE, ENV_MAKE, ENV_GET, CLOSURE_IS, CLOSURE_GET, CAST = (PRIMITIVES[n] for n in (
-    "partial", "make_tuple", "tuple_getitem", "switch", "sequence", "raise_", "env_make", "env_get", "closure_is", "closure_get", "cast"))
+PARTIAL, MAKE_TUPLE, GETITEM, SWITCH, SEQUENCE, RAISE, PRINT, ENV_MAKE, ENV_GET, CLOSURE_IS, CLOSURE_GET, CAST = (PRIMITIVES[n] for n in (
+    "partial", "make_tuple", "tuple_getitem", "switch", "sequence", "raise_", "print_", "env_make", "env_get", "closure_is", "closure_get", "cast"))
 WORD = {"f": F64, "s": F32, "i": I64, "w": I32, "b": I1, "p": I64}
 CHUNK, FIRST_STACK = 1 << 16, 1 << 12
 POLL = (1 << 16) - 1
@@ -74,6 +76,8 @@ class Machine:
         self.b = ir.IRBuilder(self.entry_block)
         self.arrays = ArrayCode(self)
         self.lists = ListCode(self)
+        self.messages, self.host = Messages(), HostCalls()
+        self.keep += [self.messages, self.host]
         self.keeps_arena = needs_arena(plan.root.result)
         self.scopes: list[Scope] = []
         self.tags = self._tags()
@@ -556,11 +560,28 @@ class Machine:
         if handler is not None:
             return handler(self, node, t)
         if primitive is RAISE:
-            kind = node.inputs[1].value  # type: ignore[attr-defined]
-            parts = [str(x.value) if isinstance(x, Constant) else "…" for x in node.inputs[2:]]
-            self.fail("raise", " ".join(parts), node.provenance.span, kind)
+            kind, form = (x.value for x in node.inputs[1:3])  # type: ignore[attr-defined]
+            if len(node.inputs) > 3:
+                self.say(form, node.inputs[3:], False)
+            self.fail("raise", str(form), node.provenance.span, kind)
             return None
+        if primitive is PRINT:
+            self.say(node.inputs[1].value, node.inputs[2:], True)  # type: ignore[attr-defined]
+            return []
         return self._compute(node, primitive, t)
+
+    def say(self, form: Any, nodes: list[Node], prints: bool) -> None:
+        """Hands the values of a message to Python, which prints it, or keeps it for the error that follows."""
+        flat = [(w, _kind_of(w)) for w in self.operands(nodes)]
+        area = self.slot(ir.ArrayType(I64, max(len(flat), 1)), "message")
+        address = self.b.ptrtoint(area, I64)
+        for i, (value, kind) in enumerate(flat):
+            if kind in "sw":
+                self.store(self.int(0), address, i, "i")
+            self.store(value, address, i, kind)
+        number = self.messages.add(form, [Builder.type_of(x) for x in nodes], prints)
+        t = ir.FunctionType(ir.VoidType(), [I64, I64])
+        self.b.call(self.b.inttoptr(self.int(self.messages.address), t.as_pointer()), [self.int(number), address])
 
     def _compute(self, node: Apply, primitive: Primitive, t: Type) -> list[Any]:
         """Numbers and arrays."""

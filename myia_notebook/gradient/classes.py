@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from myia_notebook.infer.values import function_class_of
 from myia_notebook.ir.graph import Constant, Graph, Node, graph_constant, primitive_of, reachable, schedule
-from myia_notebook.ir.types import Function, FunctionClass, List, Tuple, Type, map_parts, parts
+from myia_notebook.ir.types import Function, FunctionClass, List, Static, Tuple, Type, map_parts, parts
 from myia_notebook.ops.environment import Label
 from myia_notebook.ops.primitive import Primitive
 from myia_notebook.ops.table import PRIMITIVES
@@ -115,6 +115,9 @@ class Classes:
             if cls is not None and self.is_data(Function(cls)):
                 return operand
             return Constant(Label(self.owner.entries(operand.value.graph)[0]), operand.type, operand.name, operand.provenance)
+        if isinstance(operand, Constant) and isinstance(operand.value, Type):
+            t = self.forward_type(operand.value)
+            return operand if t is operand.value else Constant(t, Static(t), operand.name, operand.provenance)
         return value(operand)
 
 

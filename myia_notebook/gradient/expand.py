@@ -16,6 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from myia_notebook.errors import error
+from myia_notebook.gradient.activity import Activity, captured_by
 from myia_notebook.gradient.classes import Classes, contains_function, program_graphs
 from myia_notebook.gradient.events import GradientEvents
 from myia_notebook.gradient.forward import Forward, has_tangent
@@ -31,8 +32,8 @@ from myia_notebook.ops.table import PRIMITIVES
 
 GRADIENT_CALL, PARTIAL, BRANCH = PRIMITIVES["gradient_call"], PRIMITIVES["partial"], PRIMITIVES["branch"]
 TANGENT_CALL, CUSTOM_CALL, STOP = PRIMITIVES["tangent_call"], PRIMITIVES["custom_call"], PRIMITIVES["stop_gradient"]
-SEQUENCE = PRIMITIVES["sequence"]
 MAKE_TUPLE, CAST = PRIMITIVES["make_tuple"], PRIMITIVES["cast"]
+PRINT, SEQUENCE = PRIMITIVES["print_"], PRIMITIVES["sequence"]
 CLOSURE_IS, CLOSURE_GET = PRIMITIVES["closure_is"], PRIMITIVES["closure_get"]
 
 
@@ -47,6 +48,7 @@ def expand_gradients(root: Graph, between: Callable[[Graph], Graph] | None = Non
         if events is not None and events.graphs:
             events.level += 1
         transform, forward, restore = Transform(Classes(program_graphs(root)), events), Forward(), Restore()
+        transform.activity = Activity(program_graphs(root))
         lifts = _Lift(transform), _Lift(forward)
         for graph, node in ready:
             if is_call_of(node, TANGENT_CALL):
@@ -155,6 +157,7 @@ def _expand(graph: Graph, node: Apply, transform: Transform, lift: _Lift, restor
         pair = builder.call(lift.value(builder, function), *lifted, type=pair_type)
         back_type = Tuple((Environment(cls), *(sensitivity(Builder.type_of(x)) for x in arguments)))
         first = 1
+    _activate(transform, known, cls, options)
     value = builder.item(pair, 0)
     assert back_type is not None
     back = builder.call(builder.item(pair, 1), seed or _seed(builder, Builder.type_of(value), options), type=back_type)
@@ -176,6 +179,15 @@ def _expand(graph: Graph, node: Apply, transform: Transform, lift: _Lift, restor
     if has_effects(node) and not options.with_value:
         result_node = builder.apply(SEQUENCE, value, result_node, type=Builder.type_of(result_node))
     _replace(graph, node, result_node)
+
+
+def _activate(transform: Transform, known: Graph | None, cls: FunctionClass, options: GradientOptions) -> None:
+    """The parameters that this derivative is taken with respect to; a union among them with all its fields."""
+    assert transform.activity is not None
+    for g in [known] if known is not None else cls.members:
+        for path in options.wrt:
+            p = g.parameters[g.captured + (path[0] if isinstance(path, tuple) else path)]
+            transform.activity.start([p, *captured_by(p.type)])
 
 
 def _expand_tangent(graph: Graph, node: Apply, forward: Forward, lift: _Lift, restore: Restore) -> None:

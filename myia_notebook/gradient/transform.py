@@ -22,6 +22,7 @@ from collections.abc import Callable
 from typing import Any
 
 from myia_notebook.errors import error
+from myia_notebook.gradient.activity import Activity
 from myia_notebook.gradient.classes import Classes
 from myia_notebook.gradient.events import Addition, GradientEvents, GradientRecord
 from myia_notebook.gradient.sensitivity import accumulate, adapt, environment_get, environment_make, is_zero, nabla
@@ -44,6 +45,7 @@ class Transform:
     def __init__(self, classes: Classes, events: GradientEvents | None = None) -> None:
         self.classes = classes
         self.events = events
+        self.activity: Activity | None = None
         classes.owner = self
         self._forward: dict[int, Graph] = {}
         self._backward: dict[int, Graph] = {}
@@ -94,6 +96,8 @@ class Transform:
 
     def finish(self) -> None:
         """Builds every declared body; building declares more."""
+        if self.activity is not None:
+            self.activity.run()
         while self._pending:
             build, g = self._pending.pop(0)
             build(g)
@@ -261,7 +265,7 @@ class _Body:
         else:
             operands = node.inputs
             result = Tuple((sensitivity(_typed(node.function)), *(sensitivity(_typed(x)) for x in node.arguments)))
-        if all(isinstance(x, Constant) or is_trivial(sensitivity(_typed(x))) for x in operands):
+        if all(isinstance(x, Constant) or is_trivial(sensitivity(_typed(x))) or not self._is_active(x) for x in operands):
             return
         assert result is not None
         r = builder.call(self.backs[node.id], d, type=result)
@@ -292,9 +296,12 @@ class _Body:
             if entry is not None:
                 self._add(builder, x, lambda entry=entry: entry() if callable(entry) else entry, additions)
 
+    def _is_active(self, node: Node) -> bool:
+        return self.t.activity is None or self.t.activity.is_active(node)
+
     def _add(self, builder: Builder, target: Node, make: Callable[[], Any], additions: list[Addition]) -> None:
         """∇target += make()."""
-        if isinstance(target, Constant):
+        if isinstance(target, Constant) or not self._is_active(target):
             return
         nabla_type = sensitivity(_typed(target))
         if is_trivial(nabla_type):

@@ -10,6 +10,7 @@ graph has free variables; ids, names and provenance are kept. Reference: Johnsso
 """
 from __future__ import annotations
 
+from myia_notebook.infer.effects import anchor
 from myia_notebook.ir.graph import Apply, Constant, Graph, Node, Parameter, callee_of, graph_constant, is_call_of, reachable
 from myia_notebook.ops.table import PRIMITIVES
 
@@ -62,7 +63,8 @@ def free_variables(graphs: list[Graph], owned: dict[int, list[Apply]]) -> dict[i
 
 
 def close(root: Graph) -> Graph:
-    """The closed program. The input is untouched."""
+    """The closed program. The input is untouched, but for effects, which are tied to results once (`infer.effects`)."""
+    anchor(root)
     return _Closer(root).run()
 
 

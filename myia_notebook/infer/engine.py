@@ -207,7 +207,7 @@ class Engine:
         self.drain(context)
         for other in self.all:
             for problem in other.problems.values():
-                raise problem
+                raise with_span(problem, self._caller_span(other))
         if context.result is None or context.result.type == NEVER and not self._raises(context):
             raise error("M502", root.provenance.span, name=root.name)
         return context
@@ -217,7 +217,10 @@ class Engine:
             while self.ready:
                 context = self.ready.popleft()
                 if context.coroutine is not None and not context.is_done:
-                    self._step(context)
+                    try:
+                        self._step(context)
+                    except MyiaError as problem:
+                        raise with_span(problem, self._caller_span(context)) from None
             waiting = [c for c in self.all if c.waiting is not None]
             if not waiting and self.has_grown:  # the fields of a union hold more than was known: all look again
                 self.has_grown = False
@@ -228,9 +231,27 @@ class Engine:
                 return
             self._resolve(waiting)
 
+    def _caller_span(self, context: Context) -> Any:
+        """The place in the user's source from which a context without one (of a derivative) was called."""
+        seen: set[int] = set()
+        queue = deque([context])
+        while queue:
+            callee = queue.popleft()
+            for caller in self.all:
+                wait = caller.waiting
+                nodes = [wait.node] if wait is not None and callee in wait.contexts else []
+                nodes += [n for n in schedule(caller.graph) if isinstance(use := caller.uses.get(n.id), list) and callee in use]
+                for node in nodes:
+                    if node.provenance.span is not None:
+                        return node.provenance.span
+                if nodes and caller.number not in seen:
+                    seen.add(caller.number)
+                    queue.append(caller)
+        return None
+
     def _raises(self, context: Context) -> bool:
         """Whether a program that never returns ends by raising (rather than by recursing for ever)."""
-        raising = PRIMITIVES["raise_"]
+        raising = NAMED["raise"]
         return any(isinstance(n.inputs[0], Constant) and n.inputs[0].value is raising for c in self.all for n in schedule(c.graph))
 
     def _step(self, context: Context) -> None:
@@ -530,10 +551,9 @@ class Engine:
         method.names = names
         callees: list[Context] = []
         for case in method.cases:
-            values = [Abstract(case.receiver), *kept[1:]]
-            label = self.make_label(case.graph, ())
+            values = [kept[0] if case.label is None else Abstract(case.receiver), *kept[1:]]
             case.recipe = arranged(case.graph, len(values) - len(names), names)
-            callees.append(self.label_context(label, tuple(recipe_type(part, values) for part in case.recipe)))
+            callees.append(self.context(case.graph, tuple(recipe_fact(part, values) for part in case.recipe)))
         method.contexts = callees
         context.uses[node.id] = method
         return (yield Wait(callees, len(callees) > 1, node))
@@ -606,6 +626,13 @@ def recipe_type(part: Any, operands: list[Abstract]) -> Type:
             return type_of_value(value)
         case _:
             raise AssertionError(part)
+
+
+def recipe_fact(part: Any, operands: list[Abstract]) -> Abstract:
+    """What is known of one arranged argument."""
+    if isinstance(part, int):
+        return operands[part]
+    return Abstract(recipe_type(part, operands), part.value) if isinstance(part, Constant) else Abstract(recipe_type(part, operands))
 
 
 def _join_all(first: tuple[Type, ...], second: tuple[Type, ...], label: Label, box_: Any = None) -> tuple[Type, ...]:

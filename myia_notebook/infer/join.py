@@ -149,8 +149,6 @@ def is_trackable(t: Type) -> bool:
     match t:
         case Scalar(dtype, weak):
             return dtype == "bool" or (weak and dtype == "int64")
-        case Record():
-            return False
         case Tuple(items):
             return all(map(is_trackable, items))
         case NoneType() | Static():

@@ -14,7 +14,7 @@ from myia_notebook.infer.join import FunctionSet, Label, is_union, join
 from myia_notebook.infer.structures import Data, Options, Ref
 from myia_notebook.infer.unions import box, constructor_graph, payload
 from myia_notebook.ir.graph import Graph
-from myia_notebook.ir.types import List, Record, Static, Structure, Type, map_parts
+from myia_notebook.ir.types import List, Record, Scalar, Static, Structure, Type, map_parts
 from myia_notebook.ops.operation import Operation
 from myia_notebook.ops.primitive import Abstract
 
@@ -111,10 +111,10 @@ def _composite(engine: Engine, value: Any, operands: list[Abstract]) -> MethodUs
     else:
         operation = value if isinstance(value, Operation) else operation_for(value)
         entry = composites().get(id(operation))
-        if entry is None or not entry[1]([a.type for a in operands]):
+        if entry is None or not entry[1](operands):
             return None
         function = entry[0]
-        if function.__name__ == "_repeat" and not isinstance(operands[0].type, List):
+        if function.__name__ == "_repeat" and isinstance(operands[0].type, Scalar):
             order = [1, 0]
     return MethodUse([Case(None, operands[order[0]].type, method_graph(engine, function))], order)
 

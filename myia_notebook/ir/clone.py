@@ -7,7 +7,7 @@ that name them. Do not mix nodes of an original and of its copy.
 from __future__ import annotations
 
 from myia_notebook.ir.graph import Apply, Constant, Graph, Node, Parameter, schedule
-from myia_notebook.ir.types import Environment, Function, FunctionClass, List, Slice, Tuple, Type, map_parts
+from myia_notebook.ir.types import Environment, Function, FunctionClass, List, Slice, Static, Tuple, Type, map_parts
 
 
 def labels_of(graph: Graph) -> list[Graph]:
@@ -88,7 +88,9 @@ class Cloner:
             return known
         if not isinstance(node, Constant):
             raise AssertionError(f"{node!r} is a free variable: clone works on closed graphs")
-        new = Constant(self._value(node.value), self.type(node.type), node.name, node.provenance)
+        value = self._value(node.value)
+        t = Static(value) if isinstance(value, Type) and value is not node.value else self.type(node.type)
+        new = Constant(value, t, node.name, node.provenance)
         new.id = node.id
         self.nodes[node.id] = new
         return new
@@ -98,6 +100,8 @@ class Cloner:
             return self.graph(value)
         if type(value).__name__ == "Label":
             return type(value)(self.graph(value.graph))  # type: ignore[attr-defined,call-arg]
+        if isinstance(value, Type):
+            return self.type(value)
         return value
 
 

@@ -173,8 +173,49 @@ def _choose(builder: Builder, place: Expr, items: list[Expr]) -> Expr:
 
 
 def _array_item(x: Expr, places: list[Expr]) -> Expr:
+    if any(isinstance(p.type, Array) or is_static_list(p.type) for p in places):
+        return _advanced_item(x, [as_index(p) for p in places])
     spec, positions = basic_index(x, places)
     return apply_index(x, spec, positions)
+
+
+def as_index(p: Expr) -> Expr:
+    """A list of positions as an array."""
+    from myia_notebook.ops.library import as_array
+    return as_array(p) if is_static_list(p.type) else p
+
+
+def _advanced_item(x: Expr, places: list[Expr]) -> Expr:
+    """Indexing by integer arrays: those stand side by side (ints count as arrays of rank 0), the other axes are indexed as usual."""
+    assert isinstance(x.type, Array)
+    if any(isinstance(p.type, Array) and p.type.dtype == "bool" for p in places):
+        raise error("M308", message="indexing by a boolean array: the result's shape would be known only at run time",
+                    hint="use np.where(mask, x, 0.0), or np.sum(x * mask)")
+    used = sum(1 for p in places if not isinstance(p.type, NoneType) and static_value(p) is not Ellipsis)
+    whole = SliceValue(None, None, None)
+    wanted = len(x.type.shape) - used
+    expanded: list[Expr] = []
+    for p in places:
+        expanded.extend([known(x.builder, whole, Static(whole))] * wanted if static_value(p) is Ellipsis else [p])
+    advanced = [i for i, p in enumerate(expanded) if isinstance(p.type, (Array, Scalar)) and static_value(p) is not Ellipsis]
+    if advanced != list(range(advanced[0], advanced[-1] + 1)):
+        raise error("M308", message="integer arrays with slices between them as indices", hint="index in two steps: x[i][:, j]")
+    basic = [known(x.builder, whole, Static(whole)) if i in advanced else p for i, p in enumerate(expanded)]
+    spec, _ = basic_index(x, basic)
+    sliced = apply_index(x, spec, [])
+    axis = sum(1 for p in basic[:advanced[0]])
+    shape = shape_of(sliced.type)
+    sizes = shape[axis:axis + len(advanced)]
+    linear: Expr | None = None
+    for i, n in zip(advanced, sizes):
+        p = expanded[i]
+        if not isinstance(p.type, (Array, Scalar)) or p.type.dtype not in INT_DTYPES:
+            raise error("M301", operation="indexing an array", types=str(p.type), hint="positions are ints")
+        here = apply("wrap_index", p, static=[n])
+        linear = here if linear is None else linear * n + here
+    assert linear is not None and isinstance(linear.type, Array)
+    merged = apply("reshape", sliced, static=[(*shape[:axis], math.prod(sizes), *shape[axis + len(advanced):])]) if len(advanced) > 1 else sliced
+    return apply("take", merged, linear, static=[axis])
 
 
 def basic_index(x: Expr, places: list[Expr]) -> tuple[tuple[Any, ...], list[Expr]]:
@@ -256,12 +297,6 @@ def suggestion_among(name: str, names: tuple[str, ...]) -> str:
     return f"did you mean '{close[0]}'?" if close else f"its fields are {', '.join(names)}"
 
 
-def _method(name: str) -> Any:
-    """The operation that a method of arrays stands for: its first argument is the array."""
-    from myia_notebook.ops.library import METHODS
-    return METHODS.get(name)
-
-
 def _call_method(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
     x, name_node, *rest = arguments
     name = static_value(name_node)
@@ -271,7 +306,8 @@ def _call_method(builder: Builder, arguments: list[Expr], keywords: Keywords) ->
             return found
     if name in ("index", "count") and is_sequence(x.type) and len(rest) == 1:
         return _search(x, name, rest[0])
-    operation = _method(name) if isinstance(x.type, (Array, Scalar)) else None
+    from myia_notebook.ops.library import method
+    operation = method(name) if isinstance(x.type, (Array, Scalar)) else None
     if operation is not None and not (isinstance(x.type, Scalar) and x.type.weak):
         return operation.expand(builder, [x, *rest], keywords)
     raise error("M304", type=str(x.type), name=name, hint=_attribute_hint(x, name))
@@ -285,6 +321,13 @@ def _search(x: Expr, name: str, item: Expr) -> Expr:
     for candidate in tuple_items(x):
         total = total + convert(truth_of(equal_items(candidate, item)), INT)
     return total
+
+
+def _has_keys(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
+    """Whether a mapping pattern with these keys may match."""
+    x, *keys = arguments
+    names = x.type.structure.names if is_dict(x.type) else None  # type: ignore[union-attr]
+    return known(builder, names is not None and all(require_static(k, "the key of a pattern") in names for k in keys))
 
 
 def _given_other(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
@@ -384,6 +427,7 @@ NAMED: dict[str, Operation] = {
     "setitem": Operation("[ ]=", _setitem, "[ ]="),
     "is_sequence_of": Operation("matches", _is_sequence_of, "matches"),
     "make_text": Operation("text", make_text, "text"),
+    "has_keys": Operation("matches", _has_keys, "matches"),
     "given_other": Operation("given", _given_other, "given"),
     "given": Operation("given", lambda builder, arguments, keywords: arguments[1], "given"),
     "narrow": Operation("is", narrowed, "is"),

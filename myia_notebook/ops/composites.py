@@ -8,7 +8,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from myia_notebook.ir.types import Array, List, Record, Structure, Tuple, Type
+from myia_notebook.ir.types import LIST, Array, List, Record, Scalar, Tuple, Type, parts
+from myia_notebook.ops.primitive import Abstract
 
 
 def _sum(xs, start=0):  # type: ignore[no-untyped-def]
@@ -71,7 +72,7 @@ def _contains(xs, item):  # type: ignore[no-untyped-def]
 
 
 def _repeat(xs, n):  # type: ignore[no-untyped-def]
-    out = xs[:0]
+    out = [x for x in xs if False]
     for _ in range(n):
         out = out + xs
     return out
@@ -97,7 +98,7 @@ def _sorted(xs):  # type: ignore[no-untyped-def]
         return xs
     left = _sorted(xs[: n // 2])
     right = _sorted(xs[n // 2:])
-    out = xs[:0]
+    out = [x for x in xs if False]
     i = 0
     j = 0
     while i < len(left) and j < len(right):
@@ -132,35 +133,46 @@ def _is_iterated(t: Type) -> bool:
 
 
 def _is_list(t: Type) -> bool:
-    return isinstance(t, List)
+    return isinstance(t, List) or (isinstance(t, Record) and t.structure == LIST)
 
 
-def _either_list(types: list[Type]) -> bool:
-    def is_static(t: Type) -> bool:
-        return isinstance(t, Record) and t.structure == Structure("list")
-    return len(types) == 2 and any(map(_is_list, types)) and all(_is_list(t) or is_static(t) for t in types)
+def _loops(operands: list[Abstract]) -> bool:
+    return _is_iterated(operands[0].type)
 
 
-def _counted(types: list[Type]) -> bool:
-    return any(map(_is_list, types))
+def _loops_alone(operands: list[Abstract]) -> bool:
+    return len(operands) == 1 and _loops(operands)
+
+
+def _loops_not_a_list(operands: list[Abstract]) -> bool:
+    return _loops_alone(operands) and not isinstance(operands[0].type, List)
+
+
+def _compares(operands: list[Abstract]) -> bool:
+    types = [o.type for o in operands]
+    return all(map(_is_list, types)) and any(isinstance(t, List) for t in types)
+
+
+def _repeats(operands: list[Abstract]) -> bool:
+    """A list of run-time length, or one repeated a number of times known only at run time."""
+    xs, n = operands if _is_list(operands[0].type) else operands[::-1]
+    return _is_list(xs.type) and isinstance(n.type, Scalar) and (isinstance(xs.type, List) or not n.is_known) and bool(parts(xs.type))
+
+
+def _sorts(operands: list[Abstract]) -> bool:
+    t = operands[0].type
+    return len(operands) == 1 and (isinstance(t, List) or (isinstance(t, Tuple) and len(t.items) > 0 and not _is_iterated(t)))
 
 
 @functools.cache
-def composites() -> dict[int, tuple[Callable[..., Any], Callable[[list[Type]], bool], list[int] | None]]:
-    """By id of an operation: (the function, whether it applies, the order of its operands)."""
+def composites() -> dict[int, tuple[Callable[..., Any], Callable[[list[Abstract]], bool]]]:
+    """By id of an operation: the function, and whether it applies to these operands."""
     from myia_notebook.ops.table import OPERATIONS
-
-    def first(types: list[Type]) -> bool:
-        return bool(types) and _is_iterated(types[0])
-
-    def sortable(types: list[Type]) -> bool:
-        return len(types) == 1 and (_is_list(types[0]) or (isinstance(types[0], Tuple) and len(types[0].items) > 0))
-
-    found: dict[Any, Any] = {sum: (_sum, first), any: (_any, first), all: (_all, first), min: (_min, lambda t: len(t) == 1 and first(t)),
-                             max: (_max, lambda t: len(t) == 1 and first(t)), list: (_list, lambda t: first(t) and not _is_list(t[0])),
-                             operator.contains: (_contains, first), operator.mul: (_repeat, _counted), operator.eq: (_equal, _either_list),
-                             operator.ne: (_unequal, _either_list), sorted: (_sorted, sortable), math.prod: (_prod, first)}
-    return {id(OPERATIONS[k]): (f, applies, None) for k, (f, applies) in found.items()}
+    found: dict[Any, tuple[Any, Any]] = {
+        sum: (_sum, _loops), any: (_any, _loops_alone), all: (_all, _loops_alone), min: (_min, _loops_alone), max: (_max, _loops_alone),
+        list: (_list, _loops_not_a_list), operator.contains: (_contains, _loops), operator.mul: (_repeat, _repeats), operator.eq: (_equal, _compares),
+        operator.ne: (_unequal, _compares), sorted: (_sorted, _sorts), math.prod: (_prod, _loops)}
+    return {id(OPERATIONS[k]): entry for k, entry in found.items()}
 
 
 METHODS: dict[str, Callable[..., Any]] = {"index": _index, "count": _count}

@@ -7,9 +7,9 @@
     tangent_call(f, options, x…, ẋ…)  (y, ẏ), by forward mode; expanded by the gradient stage
     custom_call(p, q, x…)         p(x…), whose backpropagator is ∇y ↦ q(x…, ∇y); a plain call after the gradient stage
     stop_gradient(x)              x, a constant to every derivative; x itself after the gradient stage
-    raise_(kind, message, …)      raises the built-in exception `kind`; never returns
-    sequence(token, value)        value, after the effects that token stands for
-    print_(token, text, …)        prints at run time, in order; returns the next token
+    raise_(kind, form, value, …)  raises the built-in exception `kind`; never returns (see ops.messages)
+    sequence(effect, value)       value, after the effect (see infer.effects)
+    print_(form, value, …)        prints at run time, in program order
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import builtins
 from typing import Any
 
 from myia_notebook.errors import CATALOG, MyiaError, error
-from myia_notebook.ir.types import NEVER, UNIT, Type
+from myia_notebook.ir.types import NEVER, NONE, Type
 from myia_notebook.ops.expression import Expr
 from myia_notebook.ops.primitive import Abstract, Linear, NotDifferentiable, Primitive, Structural
 
@@ -76,20 +76,21 @@ def exception_of(kind: str, message: str) -> MyiaError:
     return made(message, "M705", kind="run-time")
 
 
-def _raise(kind: str, *parts: Any) -> Any:
-    raise exception_of(kind, " ".join(str(p) for p in parts))
+def _raise(kind: str, form: Any, *values: Any) -> Any:
+    from myia_notebook.ops.messages import written
+    raise exception_of(kind, written(form, values))
 
 
 raise_ = Primitive("raise_", lambda arguments: NEVER, _raise, _NO_VALUE, _NO_VALUE, Structural("an error exit"), "raise", False,
                    frozenset({"effect", "may_fail"}), (), "docs/architecture.md, order of effects")
 
 
-def _print(token: Any, *parts: Any) -> tuple[()]:
-    print(*parts)
-    return ()
+def _print(form: Any, *values: Any) -> None:
+    from myia_notebook.ops.messages import written
+    print(written(form, values), end="")
 
 
-print_ = Primitive("print_", lambda arguments: UNIT, _print, _NO_VALUE, _NO_VALUE, Structural("a call back to Python's print"), "print", False,
+print_ = Primitive("print_", lambda arguments: NONE, _print, _NO_VALUE, _NO_VALUE, Structural("a call back to Python's print"), "print", False,
                    frozenset({"effect"}), (), "docs/architecture.md, order of effects")
 
 FAMILY: tuple[Primitive, ...] = (branch, partial, gradient_call, tangent_call, custom_call, jacobian_call, stop_gradient, switch, sequence, raise_, print_)

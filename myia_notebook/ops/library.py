@@ -468,4 +468,13 @@ METHODS: dict[str, Operation] = {
     "copy": Operation("copy", _identity, "copy"),
 }
 
-__all__ = ["LIBRARY", "METHODS"]
+
+def method(name: str) -> Operation | None:
+    """The operation that a method of arrays stands for: its first argument is the array."""
+    from myia_notebook.ops.table import OPERATIONS
+    if name in METHODS:
+        return OPERATIONS.get(getattr(np, name, None), METHODS[name]) if hasattr(np, name) else METHODS[name]
+    return OPERATIONS.get(getattr(np, name)) if name in ("cumsum", "cumprod", "repeat", "take", "diagonal", "round", "sort", "argsort", "ptp") else None
+
+
+__all__ = ["LIBRARY", "METHODS", "method"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from myia_notebook.errors import error
 from myia_notebook.ir.graph import UNDEFINED
-from myia_notebook.ir.types import NEVER, Array, Scalar, Tuple, Type, is_float
+from myia_notebook.ir.types import NEVER, List, Array, Scalar, Tuple, Type, is_float
 from myia_notebook.ops.elementwise import arithmetic, on_values, predicate, test_of_two, value_of
 from myia_notebook.ops.expression import Expr
 from myia_notebook.ops.primitive import Abstract, Elementwise, Linear, NotDifferentiable, Primitive, Sample
@@ -66,7 +66,7 @@ invert = _bits("invert", np.invert, "~", operator.invert, 1)
 def _cast_infer(arguments: list[Abstract]) -> Type:
     source, target = arguments[0].type, arguments[1].value
     assert isinstance(target, Type), "cast takes a static type"
-    if source == NEVER or isinstance(source, Tuple) and isinstance(target, Tuple):
+    if source == NEVER or type(source) is type(target) and isinstance(source, (Tuple, List)):
         return target
     require_numbers("cast", [source])
     if isinstance(source, Array) != isinstance(target, Array) or (isinstance(source, Array) and source.shape != target.shape):  # type: ignore[union-attr]

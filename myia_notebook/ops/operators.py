@@ -211,11 +211,19 @@ def list_sum(x: Expr, y: Expr) -> Expr:
         raise error("M301", operation="'+'", types=f"{x.type} and {y.type}", hint="only lists can be added to a list")
     if is_static_list(y.type) and len(y.type.items) == 1 and isinstance(x.type, List):  # type: ignore[union-attr]
         item = tuple_items(y)[0]
-        t = builder.join(x.type, List(item.type))
+        t = _list_join(builder, x.type, List(item.type))
         assert isinstance(t, List)
         return Expr(builder, builder.apply(_primitive("list_append"), fitted(x, t).node, fitted(item, t.item).node, type=t))
-    t = builder.join(run_time_list(x).type, run_time_list(y).type)
+    t = _list_join(builder, run_time_list(x).type, run_time_list(y).type)
     return Expr(builder, builder.apply(_primitive("list_concat"), fitted(x, t).node, fitted(y, t).node, type=t))
+
+
+def _list_join(builder: Builder, a: Type, b: Type) -> Type:
+    from myia_notebook.infer.join import CannotJoin, join
+    try:
+        return join(a, b, builder.box)
+    except CannotJoin:
+        raise error("M301", operation="'+'", types=f"{a} and {b}", hint="the items of a list have one type") from None
 
 
 def _multiply(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
@@ -234,7 +242,8 @@ def _multiply(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Ex
 def _numbers(symbol: str, name: str, *operands: Expr) -> Expr:
     for o in operands:
         if not isinstance(o.type, (Scalar, Array)):
-            raise error("M301", operation=f"'{symbol}'", types=" and ".join(str(o.type) for o in operands))
+            hint = "tell the cases apart first, with isinstance or 'is None'" if any(labels_of(p) is not None for p in operands) else ""
+            raise error("M301", operation=f"'{symbol}'", types=" and ".join(str(p.type) for p in operands), hint=hint)
     return apply(name, *operands)
 
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from myia_notebook.ops import closures, control, environment, index, lists, logic, reduce, scalar, shape, tuples
+from myia_notebook.ops import closures, control, environment, gather, index, linalg, lists, logic, reduce, scalar, shape, tuples
 from myia_notebook.ops.operation import Operation
 from myia_notebook.ops.primitive import Primitive
 
 _FAMILIES = (scalar.FAMILY, logic.FAMILY, tuples.FAMILY, control.FAMILY, environment.FAMILY, (closures.closure_is, closures.closure_get),
-             reduce.FAMILY, shape.FAMILY, index.FAMILY, lists.FAMILY)
+             reduce.FAMILY, shape.FAMILY, index.FAMILY, lists.FAMILY, gather.FAMILY, linalg.FAMILY)
 
 
 def _table() -> dict[str, Primitive]:
@@ -28,13 +28,17 @@ def _table() -> dict[str, Primitive]:
 PRIMITIVES: dict[str, Primitive] = _table()
 make_tuple, tuple_getitem = tuples.make_tuple, tuples.tuple_getitem
 
-from myia_notebook.ops.access import NAMED  # noqa: E402  (operations expand to the primitives above)
+from myia_notebook.ops.access import NAMED as _NAMED  # noqa: E402  (operations expand to the primitives above)
 from myia_notebook.ops.iteration import ITERABLES  # noqa: E402
 from myia_notebook.ops.library import LIBRARY  # noqa: E402
+from myia_notebook.ops.library_math import MATH  # noqa: E402
+from myia_notebook.ops.library_shape import SHAPE  # noqa: E402
+from myia_notebook.ops.messages import PRINT, RAISE  # noqa: E402
 from myia_notebook.ops.operators import OPERATORS  # noqa: E402
 from myia_notebook.ops.records import constructor_of  # noqa: E402
 
-OPERATIONS: dict[Any, Operation] = {**OPERATORS, **ITERABLES, **LIBRARY}
+NAMED: dict[str, Operation] = {**_NAMED, "raise": RAISE}
+OPERATIONS: dict[Any, Operation] = {print: PRINT, **OPERATORS, **ITERABLES, **LIBRARY, **SHAPE, **MATH}
 
 
 def operation_for(value: Any) -> Operation | None:

@@ -5,6 +5,9 @@ from typing import Any
 
 from myia_notebook.ir.graph import Constant, Graph, Node, primitive_of, reachable, schedule
 from myia_notebook.ops.primitive import Primitive
+from myia_notebook.ops.table import PRIMITIVES
+
+SEQUENCE = PRIMITIVES["sequence"]
 
 
 def eliminate_common_subexpressions(root: Graph) -> bool:
@@ -12,11 +15,12 @@ def eliminate_common_subexpressions(root: Graph) -> bool:
     changed = False
     for graph in reachable(root):
         table: dict[Any, Node] = {}
+        kept = {n.inputs[1].id for n in schedule(graph) if primitive_of(n) is SEQUENCE}  # calls for their effect
         replaced: dict[int, Node] = {}
         for node in schedule(graph):
             node.inputs[:] = [replaced.get(x.id, x) for x in node.inputs]
             primitive = primitive_of(node)
-            if primitive is not None and "effect" in primitive.laws:
+            if node.id in kept or (primitive is not None and "effect" in primitive.laws):
                 continue
             inputs = [_key(x) for x in node.inputs]
             if primitive is not None and "commutative" in primitive.laws and len(inputs) == 3:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from myia_notebook.ir.graph import UNDEFINED, ZERO, Apply, Constant, Graph, Node, callee_of, graph_constant, is_symbolic, primitive_of, reachable, schedule
-from myia_notebook.ir.types import BOOL, INT, UNIT, Environment, Function, FunctionClass, List, Tuple, Type, map_parts, parts, sensitivity
+from myia_notebook.ir.types import BOOL, INT, UNIT, Environment, Function, FunctionClass, List, Static, Tuple, Type, map_parts, parts, sensitivity
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.table import PRIMITIVES
 
@@ -184,6 +184,9 @@ class _Representation:
         if target is not None:
             cls = target.function_class
             return self.closure(builder, cls, target, []) if cls is not None and id(cls) in self.chosen else node
+        if isinstance(node, Constant) and isinstance(node.value, Type):
+            t = self.type(node.value)
+            return node if t is node.value else Constant(t, Static(t), node.name, node.provenance)
         if isinstance(node, Constant) and is_symbolic(node.value):
             return Constant(node.value, self.type(node.type), node.name, node.provenance)
         return node

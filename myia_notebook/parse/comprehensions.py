@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from myia_notebook.ir.graph import Constant, Graph, Node
 from myia_notebook.ops.table import NAMED
+from myia_notebook.parse.names import captures
+from myia_notebook.parse.expressions import note_call
 from myia_notebook.parse.scope import Environment, Function
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ class Comprehension:
 
     def build(self, env: Environment) -> Node:
         p = self.p
+        self._check_functions()
         is_dict = isinstance(self.e, ast.DictComp)
         first = self._iterator(0, env)
         keeps_all = len(self.e.generators) == 1 and not self.e.generators[0].ifs
@@ -29,6 +32,15 @@ class Comprehension:
         else:
             empty = p.operation(env, NAMED["collect_empty"], self.e, first, Constant(keeps_all))
         return self._loop(0, first, empty, env)
+
+    def _check_functions(self) -> None:
+        """A function made here would see the last value of a target, as in Python: refused."""
+        own = {name for g in self.e.generators for name in _names(g.target)}
+        for node in ast.walk(self.e):
+            if isinstance(node, ast.Lambda):
+                for name in captures(node):
+                    if name in own:
+                        raise self.p.source.fault("M203", node, name=name, line=node.lineno)
 
     def _iterator(self, level: int, env: Environment) -> Node:
         generator = self.e.generators[level]
@@ -54,7 +66,7 @@ class Comprehension:
         rest = p.operation(inner, NAMED["iter_next"], generator.iter, it)
         body.output = body.apply(Constant(graph), rest, new, provenance=p.provenance(e))
         graph.output = p.choose(head, more, body, done, e)
-        return env.graph.apply(Constant(graph), iterator, collected, provenance=p.provenance(e))
+        return note_call(env.graph.apply(Constant(graph), iterator, collected, provenance=p.provenance(e)))
 
     def _filtered(self, level: int, at: int, so_far: Node, env: Environment) -> Node:
         """What has been collected with this value, if the conditions from `at` on hold."""

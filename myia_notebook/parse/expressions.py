@@ -12,7 +12,7 @@ import numpy as np
 
 from myia_notebook.gradient.options import is_operator
 from myia_notebook.infer.structures import has_parts, parts_of, structure_of
-from myia_notebook.ir.graph import Constant, Graph, Node, Signature
+from myia_notebook.ir.graph import Apply, Constant, Graph, Node, Signature
 from myia_notebook.ir.types import LIST, UNIT, Static, Structure
 from myia_notebook.ops.operation import Operation
 from myia_notebook.ops.records import constructor_of
@@ -23,7 +23,7 @@ from myia_notebook.parse.scope import Binding, Environment, Function
 from myia_notebook.parse.subset import SourceText
 from myia_notebook.provenance import Provenance
 
-SWITCH, MAKE_TUPLE, RAISE = PRIMITIVES["switch"], PRIMITIVES["make_tuple"], PRIMITIVES["raise_"]
+SWITCH, MAKE_TUPLE = PRIMITIVES["switch"], PRIMITIVES["make_tuple"]
 BINARY: dict[type[ast.operator], Any] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod, ast.Pow: operator.pow, ast.MatMult: operator.matmul, ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
@@ -56,7 +56,7 @@ class Expressions:
     def choose(self, env: Environment, test: Node, first: Graph, second: Graph, node: ast.AST) -> Node:
         """(first if test else second)()"""
         chosen = env.graph.apply(SWITCH, test, Constant(first), Constant(second), provenance=self.provenance(node))
-        return env.graph.apply(chosen, provenance=self.provenance(node))
+        return note_call(env.graph.apply(chosen, provenance=self.provenance(node)))
 
     def arm(self, name: str, node: ast.AST) -> Graph:
         return Graph(name, "branch", self.provenance(node))
@@ -187,7 +187,7 @@ class Expressions:
             raise self.source.fault("M202", e, name=name)
         good, bad = self.arm("bound", e), self.arm("unbound", e)
         good.output = binding.node
-        bad.output = bad.apply(RAISE, Constant("UnboundLocalError"), Constant(name), provenance=self.provenance(e))
+        bad.output = bad.apply(Constant(NAMED["raise"]), Constant("UnboundLocalError"), Constant(name), provenance=self.provenance(e))
         node = self.choose(env, binding.bound, good, bad, e)
         node.name = name
         env[name] = Binding(node)
@@ -515,8 +515,29 @@ class Expressions:
         if isinstance(e.func, ast.Attribute) and not self._folds(e.func, env, f):
             receiver = self.expression(e.func.value, env, f)
             return self._apply(e, Constant(NAMED["call_method"]), [receiver, Constant(e.func.attr)], env, f)
+        if isinstance(e.func, ast.Name) and e.func.id in ("map", "filter") and not self._is_local(e.func.id, env, f):
+            if self._peek_global(e.func.id, f) in (map, filter) and len(e.args) >= 2 and not e.keywords:
+                return self.expression(self._mapped(e, e.func.id), env, f)
         head = self.expression(e.func, env, f)
         return self._apply(e, head, [], env, f)
+
+    @staticmethod
+    def _mapped(e: ast.Call, name: str) -> ast.ListComp:
+        """map(f, xs, …) as [f(x, …) for x, … in zip(xs, …)], filter(f, xs) as [x for x in xs if f(x)]."""
+        names = [f"item {i}" for i in range(len(e.args) - 1)]
+        loads: list[ast.expr] = [ast.Name(n, ast.Load()) for n in names]
+        stores: list[ast.expr] = [ast.Name(n, ast.Store()) for n in names]
+        target = stores[0] if len(names) == 1 else ast.Tuple(stores, ast.Store())
+        source = e.args[1] if len(names) == 1 else ast.Call(ast.Name("zip", ast.Load()), e.args[1:], [])
+        call = ast.Call(e.args[0], list(loads), [])
+        if name == "filter":
+            made = ast.ListComp(loads[0], [ast.comprehension(target, source, [call], 0)])
+        else:
+            made = ast.ListComp(call, [ast.comprehension(target, source, [], 0)])
+        for node in ast.walk(made):
+            if not hasattr(node, "lineno"):
+                ast.copy_location(node, e)
+        return made
 
     def _apply(self, e: ast.Call, head: Node, first: list[Node], env: Environment, f: Function) -> Node:
         takes_lists = isinstance(head, Constant) and operation_for(head.value) is not None and self._makes_arrays(head.value)
@@ -544,14 +565,16 @@ class Expressions:
                 raise self.source.fault("M101", keyword.value, message=f"keyword argument repeated: {keyword.arg}")
             else:
                 named[keyword.arg] = node
+        if isinstance(head, Constant) and isinstance(head.value, Graph) and "full" in head.value.flags:
+            head = Constant(head.value.flags["full"], provenance=head.provenance)
         if not spread and isinstance(head, Constant) and isinstance(head.value, Graph) and head.value.signature is not None:
             positional = self.arrange(head.value, positional, named, e, env)
             named = {}
         if named or spread:
             layout = (*kinds, *named)
-            return env.graph.apply(Constant(CALL_WITH), head, Constant(layout, Static(layout)), *positional, *named.values(),
-                                   provenance=self.provenance(e))
-        return env.graph.apply(head, *positional, provenance=self.provenance(e))
+            return note_call(env.graph.apply(Constant(CALL_WITH), head, Constant(layout, Static(layout)), *positional, *named.values(),
+                                             provenance=self.provenance(e)))
+        return note_call(env.graph.apply(head, *positional, provenance=self.provenance(e)))
 
     def _generator(self, e: ast.Call, head: Node, argument: ast.GeneratorExp, env: Environment, f: Function) -> Node:
         """A generator as the only argument of what takes all its values: a list."""
@@ -606,7 +629,28 @@ class Expressions:
 
     def _lambda(self, e: ast.Lambda, env: Environment, f: Function) -> Node:
         graph = self.closure_graph(e, "lambda", env, f)
-        return Constant(graph, provenance=self.provenance(e))
+        return Constant(self.with_defaults(graph), provenance=self.provenance(e))
+
+    @staticmethod
+    def with_defaults(graph: Graph) -> Graph:
+        """A function whose defaults are values of this program, as a value: a function of the other parameters that captures them. Calls
+        by name still see all parameters (`flags["full"]`)."""
+        signature = graph.signature
+        assert signature is not None
+        computed = {name: node for name, node in signature.defaults if not isinstance(node, Constant) or isinstance(node.value, Graph)}
+        if not computed:
+            return graph
+        value = Graph(graph.name, graph.kind, graph.provenance)
+
+        def left(names: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(n for n in names if n not in computed)
+
+        value.signature = Signature(left(signature.positional_only), left(signature.positional), signature.variadic, left(signature.keyword_only),
+                                    signature.keywords, tuple((n, d) for n, d in signature.defaults if n not in computed))
+        own: dict[str, Node] = {n: value.add_parameter(n, provenance=graph.provenance) for n in value.signature.names}
+        value.output = value.apply(graph, *(own.get(n) or computed[n] for n in signature.names), provenance=graph.provenance)
+        value.flags["full"] = graph
+        return value
 
     def closure_graph(self, e: ast.FunctionDef | ast.Lambda, name: str, env: Environment, f: Function) -> Graph:
         raise AssertionError("given by Parser")
@@ -634,6 +678,12 @@ def _engine(name: str) -> Operation:
 CALL_WITH = _engine("call with keywords")
 """call_with(f, layout, operands…): `layout` says of each operand whether it is positional ('') or a keyword, or spread ('*', '**')."""
 RESULT = "result of this expression"
+
+
+def note_call(node: Apply) -> Apply:
+    """Remembers a call in program order: it may print (`infer.effects`)."""
+    node.graph.flags.setdefault("calls", []).append(node)
+    return node
 
 
 def path_of(e: ast.expr) -> str | None:

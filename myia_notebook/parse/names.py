@@ -85,6 +85,12 @@ def assigned(roots: list[ast.AST]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+def subscripted(roots: list[ast.stmt]) -> list[str]:
+    """Names of which these statements set an item."""
+    found = [n.value.id for n in _own_nodes(list(roots)) if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) and isinstance(n.value, ast.Name)]
+    return list(dict.fromkeys(found))
+
+
 def _walrus(node: ast.AST) -> list[str]:
     """Names that `:=` inside a comprehension binds in the function around it."""
     return [x.target.id for x in ast.walk(node) if isinstance(x, ast.NamedExpr)]

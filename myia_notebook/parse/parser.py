@@ -32,16 +32,16 @@ from myia_notebook.ir.graph import UNDEFINED, Apply, Constant, Graph, Node, Sign
 from myia_notebook.ir.types import Static
 from myia_notebook.ops.operation import Operation
 from myia_notebook.ops.table import NAMED, PRIMITIVES
-from myia_notebook.parse.expressions import BINARY, Expressions
+from myia_notebook.parse.expressions import BINARY, Expressions, note_call
 from myia_notebook.parse.comprehensions import Comprehension
 from myia_notebook.parse.patterns import Cases
-from myia_notebook.parse.names import Liveness, assigned, captures, leaves, parameters, targets
+from myia_notebook.parse.names import Liveness, assigned, captures, leaves, parameters, reads, subscripted, targets
 from myia_notebook.parse.resolve import Instance, ParseSession, is_constant, is_python_function, unwrap
 from myia_notebook.parse.scope import Binding, Environment, Function
 from myia_notebook.parse.source import function_ast
 from myia_notebook.parse.subset import SourceText, check
 
-TUPLE_GETITEM, RAISE = PRIMITIVES["tuple_getitem"], PRIMITIVES["raise_"]
+TUPLE_GETITEM = PRIMITIVES["tuple_getitem"]
 EXITS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 DEPTH = 200_000
 
@@ -183,8 +183,8 @@ class Parser(Expressions):
             if known.closure is not None and other != name and name in captures(known.closure):
                 old = known.node
                 assert isinstance(old, Constant)
-                graph = self.closure_graph(known.closure, other, env, f, old.value.signature)
-                env[other] = Binding(Constant(graph, provenance=old.provenance), True, known.closure)
+                graph = self.closure_graph(known.closure, other, env, f, old.value.flags.get("full", old.value).signature)
+                env[other] = Binding(Constant(self.with_defaults(graph), provenance=old.provenance), True, known.closure)
 
     def watch(self, value: Node, env: Environment, name_of: str, f: Function, rebound: list[str], e: ast.AST) -> Node:
         """`value` of variable `name_of`, refused if a closure over one of the `rebound` names lives in it."""
@@ -221,7 +221,19 @@ class Parser(Expressions):
         old = self.read(base.id, base, env, f)
         parts = index.elts if isinstance(index, ast.Tuple) and index.elts else [index]
         new = self.operation(env, NAMED["setitem"], target, old, value, *(self._index(p, env, f) for p in parts))
-        self.bind(ast.copy_location(ast.Name(base.id, ast.Store()), base), new, env, f)
+        same = [name for name, known in env.items() if known.node is env[base.id].node and "." not in name]
+        for name in same or [base.id]:  # other variables of this function that are the same value change with it, as in Python
+            self.bind(ast.copy_location(ast.Name(name, ast.Store()), base), new, env, f)
+
+    def check_aliases(self, statements: list[ast.stmt], env: Environment, s: ast.stmt) -> None:
+        """Where an item is set in a branch or loop, no other variable that is used later may be the same value."""
+        live = self.live.after.get(id(s), frozenset()) | frozenset(reads(list(statements)))
+        for name in subscripted(statements):
+            known = env.get(name)
+            for other, binding in env.items():
+                if known is not None and other != name and binding.node is known.node and other in live and not isinstance(known.node, Constant):
+                    raise self.source.fault("M103", s, construct=f"'{other}' is the same value as '{name}', of which an item is set here: it",
+                                            instead=f"copy it: {other} = {name}.copy()")
 
     def _watch_live(self, name: str, env: Environment, f: Function, e: ast.AST) -> None:
         """Before `name` is assigned again: other live variables must not hold closures over the old value."""
@@ -269,6 +281,7 @@ class Parser(Expressions):
                 case ast.Assert():
                     return self._assert(s, rest, env, f, exits)
                 case ast.Match():
+                    self.check_aliases([x for case in s.cases for x in case.body], env, s)
                     names = [n for n in assigned([s]) if n in self.live.after.get(id(s), frozenset())]
                     fall = self._after(s, names, rest, env, f, exits)
                     return Cases(self, s, f, replace(exits, fall=fall)).build(env)
@@ -297,13 +310,15 @@ class Parser(Expressions):
                 self.bind(target, self.operation(env, BINARY[type(op)], s, old, self.expression(value, env, f)), env, f)
             case ast.FunctionDef():
                 self._definition(s, env, f)
+            case ast.Expr(value=ast.Call() as call):
+                self.expression(call, env, f)  # print: `subset` refused other calls
             case _:
                 pass  # pass, docstrings: `subset` refused the rest
 
     def _definition(self, s: ast.FunctionDef, env: Environment, f: Function) -> None:
         decorators = [self.expression(d, env, f) for d in s.decorator_list]
         graph = self.closure_graph(s, s.name, env, f, graph=self._forward.pop((id(f), s.name), None))
-        node: Node = Constant(graph, provenance=self.provenance(s))
+        node: Node = Constant(self.with_defaults(graph), provenance=self.provenance(s))
         for decorator in reversed(decorators):
             node = env.graph.apply(decorator, node, provenance=self.provenance(s))
         self.set(env, s.name, Binding(node, True, None if decorators else s), f, s)
@@ -318,13 +333,13 @@ class Parser(Expressions):
         if not (isinstance(value, type) and issubclass(value, Exception) and value.__module__ == "builtins"):
             raise self.source.fault("M102", s, construct=f"raising {name.id}", instead="use a built-in exception class")
         arguments = [self.expression(a, env, f) for a in call.args] if isinstance(call, ast.Call) else []
-        return env.graph.apply(RAISE, Constant(name.id), *arguments, provenance=self.provenance(s))
+        return self.operation(env, NAMED["raise"], s, Constant(name.id), *arguments)
 
     def _assert(self, s: ast.Assert, rest: list[ast.stmt], env: Environment, f: Function, exits: Exits) -> Node:
         test = self.operation(env, operator.truth, s.test, self.expression(s.test, env, f))
         good, bad = self.arm("asserted", s), self.arm("failed", s)
         message = [] if s.msg is None else [self.expression(s.msg, env.enter(bad), f)]
-        bad.output = bad.apply(RAISE, Constant("AssertionError"), *message, provenance=self.provenance(s))
+        bad.output = bad.apply(Constant(NAMED["raise"]), Constant("AssertionError"), *message, provenance=self.provenance(s))
         inner = env.enter(good)
         self.assume(s.test, True, inner, f)
         good.output = self.block(rest, inner, f, exits)
@@ -337,6 +352,7 @@ class Parser(Expressions):
 
     def _if(self, s: ast.If, env: Environment, f: Function) -> None:
         """Join by value: the arms return what they assign, as far as it is live."""
+        self.check_aliases([*s.body, *s.orelse], env, s)
         test = self._test(s.test, env, f)
         arms = (self.arm("if", s), self.arm("else", s))
         ends: list[Environment] = []
@@ -361,7 +377,7 @@ class Parser(Expressions):
                 env[name] = ends[0][name]
         if not is_plain:  # an assertion or a match ends an arm in a graph of its own
             changed = names
-        elif not changed:
+        elif not changed and not any("calls" in arm.flags for arm in arms):
             return
         flagged = {n for n in changed if any(e.get(n) is None or e[n].bound is not True for e in ends)}
         for end in ends:
@@ -388,8 +404,6 @@ class Parser(Expressions):
         """Binds what `pack` made."""
         single = len(names) == 1 and not flagged
         index = 0
-        if not names:
-            self.keep(result, env)
         for name in names:
             node = result if single else env.graph.apply(TUPLE_GETITEM, result, index, name=name, provenance=self.provenance(e))
             if single and isinstance(node, Apply) and not node.name:
@@ -404,6 +418,7 @@ class Parser(Expressions):
 
     def _if_with_exits(self, s: ast.If, rest: list[ast.stmt], env: Environment, f: Function, exits: Exits) -> Node:
         """What follows the `if` belongs to the arm that falls through; when both do, to a graph that both call."""
+        self.check_aliases([*s.body, *s.orelse], env, s)
         test = self._test(s.test, env, f)
         arms = (self.arm("if", s), self.arm("else", s))
         both = falls_through(s.body) and falls_through(s.orelse)
@@ -445,6 +460,7 @@ class Parser(Expressions):
 
     def _loop(self, s: ast.While | ast.For, rest: list[ast.stmt], env: Environment, f: Function, exits: Exits) -> Node | None:
         """A tail-recursive graph. None when the loop joined by value and the block goes on; else the output of the graph."""
+        self.check_aliases([*s.body, *s.orelse], env, s)
         return _Loop(self, s, rest, env, f, exits).build()
 
 
@@ -453,8 +469,6 @@ class Parser(Expressions):
     def comprehension(self, e: Any, env: Environment, f: Function) -> Node:
         return Comprehension(self, e, f).build(env)
 
-    def keep(self, node: Node, env: Environment) -> None:
-        """A value that nobody reads, computed for what it may raise or print."""
 
 
 def _same(a: Binding | None, b: Binding | None) -> bool:
@@ -503,7 +517,7 @@ class _Loop:
         done.output = p.reached(p.block(s.orelse, done_env, self.f, replace(self.exits, fall=leave)), done_env, s)
         self.graph.output = p.choose(head, test, body, done, s)
         initial = [node for _, node in start] + p.values(self.env, self.carried, self.flagged)
-        result = self.env.graph.apply(Constant(self.graph), *initial, provenance=p.provenance(s))
+        result = note_call(self.env.graph.apply(Constant(self.graph), *initial, provenance=p.provenance(s)))
         if not self.by_value:
             return result
         if self.results:
@@ -587,7 +601,7 @@ class _Loop:
     def _nonzero(self, step: Node, call: ast.Call) -> Node:
         good, bad = self.p.arm("step", call), self.p.arm("zero step", call)
         good.output = step
-        bad.output = bad.apply(RAISE, Constant("ValueError"), Constant("range() arg 3 must not be zero"), provenance=self.p.provenance(call))
+        bad.output = bad.apply(Constant(NAMED["raise"]), Constant("ValueError"), Constant("range() arg 3 must not be zero"), provenance=self.p.provenance(call))
         zero = self.p.operation(self.env, operator.ne, call, step, Constant(0))
         return self.p.choose(self.env, zero, good, bad, call)
 

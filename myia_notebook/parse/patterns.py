@@ -207,9 +207,7 @@ class Cases:
         if pattern.rest is not None:
             raise p.source.fault("M102", pattern, construct="'**' in a pattern", instead="name the keys")
         keys = [p.expression(k, env, self.f) for k in pattern.keys]
-        test: Node = Constant(True)
-        for key in keys:
-            test = p.operation(env, operator.and_, pattern, test, p.operation(env, operator.contains, pattern, subject, key))
+        test = p.operation(env, NAMED["has_keys"], pattern, subject, *keys)
 
         def each(index: int, at: Environment) -> Node:
             if index == len(keys):

@@ -111,7 +111,8 @@ def _useless(value: ast.expr, source: SourceText) -> MyiaError:
                                 instead="values never change in place: build a new list, `items = items + [x]`")
     if isinstance(value, (ast.Yield, ast.YieldFrom, ast.Await)):
         return source.fault("M102", value, construct=REFUSED[type(value)][0], instead=REFUSED[type(value)][1])
-    return source.fault("M103", value, construct="an expression whose value is not used", instead="assign it to a name or return it")
+    what = "a call whose value is not used" if isinstance(value, ast.Call) else "an expression whose value is not used"
+    return source.fault("M104", value, construct=what, instead="assign it to a name or return it")
 
 
 def check_source(function: Any) -> None:

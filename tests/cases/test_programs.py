@@ -13,12 +13,7 @@ from myia_notebook import MyiaError
 from tests.cases.programs import PROGRAMS
 from tests.cases.running import BACKENDS, define, same
 
-OUTSIDE = {
-    "list_comprehension": "lists", "dict_in_and_out": "dicts", "list_return": "lists", "dataclass_operators": "records",
-    "dataclass_inherited_method": "records", "keyword_constructor_default": "records", "tree_sum": "recursive records",
-    "g_dict_argument": "dicts", "g_dataclass_method": "records", "einsum_batch": "einsum", "string_switch": "string arguments",
-    "e_missing_dict_key": "dicts", "no_return_on_one_path_is_none": "a union of None and a number",
-}
+OUTSIDE: dict[str, str] = {}
 ERRORS: dict[str, tuple[type, ...]] = {
     "name": (NameError,), "nargs": (TypeError,), "type": (TypeError, KeyError), "shape": (ValueError,), "assertion": (AssertionError,),
     "recursion": (RecursionError,), "purity": (SyntaxError, TypeError), "syntax": (SyntaxError,),

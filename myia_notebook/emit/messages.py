@@ -1,0 +1,41 @@
+"""Messages of a native program: it calls back with a number and the address of the values' words; Python prints the text, or keeps it for the
+exception that follows."""
+from __future__ import annotations
+
+import ctypes
+import threading
+from typing import Any
+
+from myia_notebook.emit.memory import read, read_words
+from myia_notebook.ir.types import Tuple, Type
+from myia_notebook.lower.plan import words
+from myia_notebook.ops.messages import Form, written
+
+
+class Messages:
+    """The messages of one program. `address` is that of the C function which takes them."""
+
+    def __init__(self) -> None:
+        self.forms: list[tuple[Form, Tuple, bool]] = []
+        self.last = threading.local()
+        self._callback = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(self._take)
+        self.address: int = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+
+    def add(self, form: Form, types: list[Type], prints: bool) -> int:
+        self.forms.append((form, Tuple(tuple(types)), prints))
+        return len(self.forms) - 1
+
+    def _take(self, number: int, address: int) -> None:
+        form, t, prints = self.forms[number]
+        values: Any = read(read_words(address, len(words(t))), t)
+        text = written(form, values)
+        if prints:
+            print(text, end="")
+        else:
+            self.last.text = text
+
+    def taken(self) -> str | None:
+        """The text kept for the exception that is raised now."""
+        text = getattr(self.last, "text", None)
+        self.last.text = None
+        return text
