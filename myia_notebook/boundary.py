@@ -92,4 +92,8 @@ def _function(value: Any) -> Any:
     graph: Graph = value.graph
     types = [p.type for p in graph.parameters[:graph.captured]]
     captured = tuple(v if t is None else returned_value(v, t) for v, t in zip(value.captured, types))
-    return MyiaFunction(ClosureValue(graph.flags["source"], captured))
+    source: Graph = graph.flags["source"]
+    if "request" in source.flags:
+        from myia_notebook.derivatives import returned_derivative
+        return returned_derivative(source.flags["request"], captured)
+    return MyiaFunction(ClosureValue(source, captured))

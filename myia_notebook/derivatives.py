@@ -14,8 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from myia_notebook.api import DEFAULT_BACKEND, Caller, Derivative, Gradient, MyiaFunction, _argument_type, _contains_function, _input, is_function, plain_function
+from myia_notebook.api import (
+    _NUMBERS,
+    DEFAULT_BACKEND,
+    Caller,
+    Derivative,
+    Gradient,
+    MyiaFunction,
+    _argument_type,
+    _contains_function,
+    _input,
+    is_function,
+    plain_function,
+)
 from myia_notebook.errors import error
+from myia_notebook.gradient.options import Request
 from myia_notebook.infer.structures import has_parts, parts_of
 from myia_notebook.ir.graph import Constant, Graph, Node
 from myia_notebook.ops.primitive import Abstract
@@ -59,10 +72,20 @@ def stop_gradient(x: Any) -> Any:
 class _Program(Caller):
     """Calls a program built over the graph of a function. Its values are what `_body` makes operands of."""
 
-    _plain_count = -1
-
     def __init__(self, function: Any, backend: str | None) -> None:
         super().__init__(function, Derivative(), backend or getattr(function, "_backend", None))
+
+    def __call__(self, *args: Any) -> Any:
+        if all(type(a) in _NUMBERS for a in args):
+            found = self._cache.get(tuple(map(type, args)))
+            if found is not None and not found.session.is_stale():
+                result = found.run(*args)
+                return result if found.convert is None else found.convert(result)
+        return super().__call__(*args)
+
+    @functools.cached_property
+    def _plain_count(self) -> int:
+        return -1
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         return list(args)
@@ -133,8 +156,9 @@ def jvp(f: Any, primals: Any, tangents: Any, *, backend: str | None = None) -> t
         raise error("M605", what="the tuple of tangents", first=f"{len(tangents)} tangents", second=f"{len(primals)} primals",
                     hint="give one tangent for each primal")
     for i, (x, dx) in enumerate(zip(primals, tangents)):
-        _check_discrete(f"the tangent of argument {i}", x, dx)
-    dots = [None if is_function(x) else dx for x, dx in zip(primals, tangents)]
+        if type(x) is not float:
+            _check_discrete(f"the tangent of argument {i}", x, dx)
+    dots = [None if type(x) is not float and is_function(x) else dx for x, dx in zip(primals, tangents)]
     return _program(_Jvp, f, backend)(*primals, *dots)
 
 
@@ -144,16 +168,26 @@ def _check_discrete(what: str, primal: Any, tangent: Any) -> None:
         return
     if has_parts(primal):
         if has_parts(tangent):
-            if len(parts_of(tangent)) != len(parts_of(primal)):
-                raise error("M605", what=what, first=f"a structure of {len(parts_of(tangent))}", second=f"one of {len(parts_of(primal))}",
-                            hint="it must have the same structure")
+            _check_lengths(what, primal, tangent)
             for x, dx in zip(parts_of(primal), parts_of(tangent)):
                 _check_discrete(what, x, dx)
         return
     is_zero = tangent is None or (isinstance(tangent, tuple) and not tangent) or (isinstance(tangent, str) and tangent == primal) or (
         isinstance(tangent, (int, float, np.generic, np.ndarray)) and not np.any(tangent))
     if not is_zero:
-        raise error("M605", what=what, first=f"the value {tangent!r:.40}", second=type(primal).__name__, hint="what is no real number has no tangent: give None")
+        raise error("M605", what=what, first=f"the value {tangent!r:.40}", second=type(primal).__name__,
+                    hint="what is no real number has no tangent: give None")
+
+
+def _check_lengths(what: str, value: Any, given: Any) -> None:
+    """A list stands for a list of its length."""
+    if not has_parts(value) or not has_parts(given):
+        return
+    if len(parts_of(value)) != len(parts_of(given)):
+        raise error("M605", what=what, first=f"a structure of {len(parts_of(given))}", second=f"one of {len(parts_of(value))}",
+                    hint="it must have the same structure")
+    for x, dx in zip(parts_of(value), parts_of(given)):
+        _check_lengths(what, x, dx)
 
 
 class Backpropagator(Gradient):
@@ -161,13 +195,15 @@ class Backpropagator(Gradient):
 
     _is_chain = False
 
-    def __init__(self, f: Any, primals: tuple[Any, ...], backend: str | None) -> None:
+    def __init__(self, f: Any, primals: tuple[Any, ...], backend: str | None, value: Any = None) -> None:
         super().__init__(f, Derivative("vjp"), backend)
-        self._primals = primals
+        self._primals, self._value = primals, value
         self._pullback = _program(_Pullback, f, backend)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        (seed,) = self._bind(args, kwargs)
+        (seed,) = args if len(args) == 1 and not kwargs else self._bind(args, kwargs)
+        if type(seed) is not float:
+            _check_lengths("the sensitivity", self._value, seed)
         return self._pullback(*self._primals, seed)
 
     def __repr__(self) -> str:
@@ -193,7 +229,20 @@ def vjp(f: Any, *primals: Any, backend: str | None = None) -> tuple[Any, Backpro
     """
     caller = f if isinstance(f, Gradient) else _value(f, backend)
     kept = tuple(x.copy() if isinstance(x, np.ndarray) else x for x in primals)
-    return caller(*primals), Backpropagator(f, kept, backend)
+    value = caller(*primals)
+    return value, Backpropagator(f, kept, backend, value)
+
+
+def returned_derivative(request: Request, captured: tuple[Any, ...]) -> Gradient:
+    """The closure of a derivative that a compiled program returned."""
+    f, *primals = captured
+    if request.names:
+        raise error("M308", message="a derivative that takes arguments by name, as the result of a compiled function")
+    if request.kind == "pullback":
+        return Backpropagator(f, tuple(primals), None)
+    if request.kind == "custom_gradient":
+        return CustomGradient(f, Derivative("custom_gradient"))
+    return Gradient(f, Derivative(request.kind, request.wrt, request.has_aux))
 
 
 @functools.lru_cache(REMEMBERED)

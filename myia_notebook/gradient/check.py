@@ -6,7 +6,8 @@ function, the arguments and the result. Then the function alone is run at neighb
     D(h) = (f(x + h) − f(x − h)) / 2h,   (4 D(h/2) − D(h)) / 3   with an error of order h⁴ (Richardson)
 
 At a kink (the slopes from both sides differ) any value between the slopes is a subgradient and accepted. A point where f raises or is not
-finite is left out, and so is a function with `stop_gradient` in it, whose gradient is another on purpose. Raises M604 at the user's line with the argument and element that differ.
+finite is left out, and so is a function with `stop_gradient` in it, whose gradient is another on purpose. Raises M604 at the user's line
+with the argument and element that differ.
 """
 from __future__ import annotations
 

@@ -3,7 +3,8 @@
     gradient_call(f, options, x…)     -->  (y, ◀) = ▶f(▶x…);  r = ◀(1);  the items of r that `options.wrt` names
     tangent_call(f, options, x…, ẋ…)  -->  (y, ẏ) = ▷f(0, ▷x…, ẋ…)
 
-On entry: typed form. On exit: the same program without them; `custom_call` is a plain call, `stop_gradient` is gone. A round expands the calls whose function, and everything
+On entry: typed form. On exit: the same program without them; `custom_call` is a plain call, `stop_gradient` is gone.
+ A round expands the calls whose function, and everything
 that function can run, contains none; then the program is optimized (by `between`) before the next round, so that J always sees
 optimized graphs and derivatives of derivatives stay small. A closure that is only known at run time is lifted by a case over its
 function class, made of ordinary nodes (`_Lift`), never by a hidden relabeling.
@@ -87,7 +88,8 @@ def _ready_calls(root: Graph) -> list[tuple[Graph, Apply]]:
     ready = [(graph, node) for graph, node in calls if not any(g.id in having for g in runs_of(node))]
     if not ready:
         span = calls[0][1].provenance.span
-        raise error("M603", span, message="this gradient is taken inside the very function that it differentiates")
+        raise error("M603", span, message="this gradient is taken inside the very function that it differentiates",
+                    hint="an order of derivative that is only known at run time cannot be compiled; a function that is passed as a value has one type")
     return ready
 
 

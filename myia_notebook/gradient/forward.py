@@ -324,7 +324,7 @@ class _Body:
         if isinstance(rule, FromBackpropagator):
             return self._from_backpropagator(builder, primitive, values, out, tangents, t)
         assert callable(rule)
-        made = rule(values, out, [None if is_zero(d) or is_trivial(_typed(d)) else Expr(builder, d, True) for d in tangents])
+        made: Any = rule(values, out, [None if is_zero(d) or is_trivial(_typed(d)) else Expr(builder, d, True) for d in tangents])
         return builder.zero(t) if made is None else self._fit(builder, made.node, t)
 
     def _linear(self, builder: Builder, primitive: Primitive, rule: Linear, arguments: list[Node], tangents: list[Node], t: Type) -> Node:

@@ -63,7 +63,7 @@ def gradient_template(request: Request, captured: int = 1) -> Graph:
         for i in range(captured):
             graph.add_parameter("f" if i == 0 else "")
         graph.output = Constant(None)
-        graph.flags["gradient"] = request
+        graph.flags["gradient"] = graph.flags["request"] = request
         _templates[key] = graph
     return _templates[key]
 
@@ -86,7 +86,7 @@ def template_instance(template: Graph, count: int, invariants: dict[int, Any]) -
             request = Request("jacobian", request.wrt, is_forward=True, names=request.names)
         head = PRIMITIVES[_HEADS.get(request.kind, "gradient_call")]
         graph.output = graph.apply(head, function, Constant(request, Static(request)), *arguments)
-        graph.flags["gradient instance"] = True
+        graph.flags["request"] = template.flags["request"]
         _instances[key] = graph
     invariants.setdefault(_instances[key].id, None)
     return _instances[key]

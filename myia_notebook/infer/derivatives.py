@@ -15,13 +15,30 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from myia_notebook.errors import error
+from myia_notebook.errors import MyiaError, error, with_span
 from myia_notebook.gradient.options import GradientOptions, Path, Request, TangentOptions
 from myia_notebook.infer.calls import arranged, gradient_template
 from myia_notebook.infer.gradients import gradient_type, has_reals
 from myia_notebook.infer.join import FunctionSet, Label, is_union
 from myia_notebook.ir.graph import Apply, Constant, Graph, Node, is_call_of
-from myia_notebook.ir.types import FLOAT_DTYPES, NEVER, NONE, UNIT, Array, Function, List, Record, Scalar, Static, Tuple, Type, is_float, is_trivial, parts, sensitivity
+from myia_notebook.ir.types import (
+    FLOAT_DTYPES,
+    NEVER,
+    NONE,
+    UNIT,
+    Array,
+    Function,
+    List,
+    Record,
+    Scalar,
+    Static,
+    Tuple,
+    Type,
+    is_float,
+    is_trivial,
+    parts,
+    sensitivity,
+)
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.primitive import UNKNOWN, Abstract
 from myia_notebook.ops.table import PRIMITIVES, operation_for
@@ -228,9 +245,7 @@ def _gradient(engine: Engine, context: Context, node: Apply, asked: Request, f: 
     wrt = resolve_wrt(asked, f.type, recipe)
     problem = _result_problem(asked, result.type)
     if problem is not None:
-        problem.span = node.provenance.span
-        context.problems[node.id] = problem  # unless the result grows
-        return Abstract(NEVER)
+        return _later(context, node, problem)
     types: list[Type] = []
     for path in wrt:
         t = _part_type(recipe, path, arguments)
@@ -238,8 +253,11 @@ def _gradient(engine: Engine, context: Context, node: Apply, asked: Request, f: 
             _require_reals(t, _named(f.type.labels[0]), path)
         types.append(gradient_type(engine, t))
     if seed is not None and result.type != NEVER:
-        _check_data("the result of a function that is differentiated", result.type)
-        check_tangent("the sensitivity", seed.type, result.type)
+        try:
+            _check_data("the result of a function that is differentiated", result.type)
+            check_tangent("the sensitivity", seed.type, result.type)
+        except MyiaError as found:
+            return _later(context, node, found)
     is_single = not isinstance(asked.wrt, tuple) and asked.wrt != "*"
     options = GradientOptions(wrt, is_single, asked.kind == "value_and_grad", asked.has_aux, seed is not None)
     named = _renamed(engine, f.type, asked.names)
@@ -250,6 +268,12 @@ def _gradient(engine: Engine, context: Context, node: Apply, asked: Request, f: 
     if asked.has_aux and isinstance(result.type, Tuple):
         return Abstract(Tuple((gradient, result.type.items[1])))
     return Abstract(gradient)
+
+
+def _later(context: Context, node: Apply, problem: MyiaError) -> Abstract:
+    """A refusal that stands unless the types that it is about grow."""
+    context.problems[node.id] = with_span(problem, node.provenance.span)
+    return Abstract(NEVER)
 
 
 def _result_problem(asked: Request, t: Type) -> Any:
@@ -277,7 +301,10 @@ def _jacobian(engine: Engine, context: Context, node: Apply, asked: Request, f: 
         types.append(t)
     is_single = not isinstance(asked.wrt, tuple) and asked.wrt != "*"
     inner = types[0] if is_single else Tuple(tuple(types))
-    made = jacobian_type(result.type, inner)
+    try:
+        made = jacobian_type(result.type, inner)
+    except MyiaError as found:
+        return _later(context, node, found)
     context.uses[node.id] = JacobianUse(wrt, is_single, asked.is_forward, recipe, _renamed(engine, f.type, asked.names))
     return Abstract(made)
 
@@ -348,9 +375,12 @@ def _jvp(engine: Engine, context: Context, node: Apply, operands: list[Abstract]
     recipe = _recipe(f.type, len(primals))
     trusted = bool(context.graph.flags.get("checked tangents"))
     zeros = _known_zeros(node, len(tangents))
-    for i, (have, primal) in enumerate(zip(tangents, primals)):
-        if not (zeros[i] and not has_reals(primal.type)):
-            check_tangent(f"the tangent of argument {i}", have.type, primal.type, trusted)
+    try:
+        for i, (have, primal) in enumerate(zip(tangents, primals)):
+            if not (zeros[i] and not has_reals(primal.type)):
+                check_tangent(f"the tangent of argument {i}", have.type, primal.type, trusted)
+    except MyiaError as found:
+        return _later(context, node, found)
     if result.type == NEVER:
         context.uses[node.id] = JvpUse(recipe, True)
         return Abstract(NEVER)
@@ -362,7 +392,7 @@ def _jvp(engine: Engine, context: Context, node: Apply, operands: list[Abstract]
 def _items(name: str, what: str, a: Abstract) -> list[Abstract]:
     t = a.type
     if not isinstance(t, Tuple) or (isinstance(t, Record) and t.structure.kind != "list"):
-        raise error("M603", message=f"{name} takes {what} as a tuple, got {t}", hint=f"with one argument, write {name}(f, (x,), (dx,))" if name == "jvp" else "")
+        raise error("M603", message=f"{name} takes {what} as a tuple, got {t}", hint=f"with one argument, write {name}(f, (x,), (dx,))")
     return [Abstract(item) for item in t.items]
 
 
@@ -397,7 +427,7 @@ def _vjp(engine: Engine, context: Context, node: Apply, operands: list[Abstract]
 def check_tangent(what: str, have: Type, primal: Type, trusted: bool = False, is_exact: bool = True) -> None:
     """Refuses a tangent (or sensitivity) that does not have the structure and shape of what it belongs to. `trusted`: what belongs to an
     integer is known to be zero. Without `is_exact` a scalar may stand for an array (it is broadcast), and what belongs to an integer is ignored."""
-    if have == NEVER:
+    if NEVER in (have, primal):
         return
     match primal:
         case Scalar() | Array() if is_float(primal):
@@ -410,6 +440,8 @@ def check_tangent(what: str, have: Type, primal: Type, trusted: bool = False, is
             if have == UNIT and not has_reals(primal):
                 return
             given = parts(have) if isinstance(have, Tuple) else ()
+            if isinstance(have, List) and isinstance(primal, Record) and primal.structure.kind == "list":
+                given = parts(have) * len(items)
             if len(given) != len(items) or (isinstance(primal, Record) and isinstance(have, Record) and primal.structure != have.structure):
                 raise error("M605", what=what, first=have, second=primal, hint="it must have the same structure")
             for i, (h, p) in enumerate(zip(given, items)):
@@ -439,6 +471,9 @@ def embed(builder: Builder, node: Node, want: Type) -> Node:
     if is_trivial(want):
         return builder.zero(want)
     match want:
+        case Tuple(items) if isinstance(have, List):
+            read = [builder.apply(PRIMITIVES["list_read"], node, builder.constant(i)) for i in range(len(items))]
+            return builder.tuple(*(embed(builder, x, t) for x, t in zip(read, items)))
         case Tuple(items):
             return builder.tuple(*(embed(builder, builder.item(node, i), t) for i, t in enumerate(items)))
         case List(item):

@@ -21,12 +21,12 @@ from myia_notebook.infer.calls import arranged, template_instance
 from myia_notebook.infer.expansion import Expansion, Path, expand_operation, expand_primitive
 from myia_notebook.infer.join import CannotJoin, FunctionSet, Label, is_trackable, is_union, join, join_abstract, widened
 from myia_notebook.infer.records import MethodUse, intern, method_call
-from myia_notebook.infer.unions import box
 from myia_notebook.infer.recursion import invariant_parameters
+from myia_notebook.infer.unions import box
 from myia_notebook.ir.graph import UNDEFINED, Apply, Constant, Graph, Node, schedule
 from myia_notebook.ir.types import LIST, NEVER, List, Record, Static, Structure, Tuple, Type, map_parts, parts
 from myia_notebook.ops.operation import Operation
-from myia_notebook.ops.primitive import UNKNOWN, Abstract, Primitive
+from myia_notebook.ops.primitive import Abstract, Primitive
 from myia_notebook.ops.table import NAMED, PRIMITIVES, operation_for
 from myia_notebook.parse.expressions import CALL_WITH, describe
 from myia_notebook.parse.parser import REBOUND

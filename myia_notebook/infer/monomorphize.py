@@ -14,8 +14,8 @@ from myia_notebook.errors import error
 from myia_notebook.infer import derivatives
 from myia_notebook.infer.calls import arranged
 from myia_notebook.infer.engine import BRANCH, CALL_WITH, MAKE_TUPLE, PARTIAL, REBOUND, SWITCH, Context, Engine, Expansion, FieldUse, _join_all
-from myia_notebook.infer.records import MethodUse
 from myia_notebook.infer.join import CannotJoin, FunctionSet, Label, is_trackable, join
+from myia_notebook.infer.records import MethodUse
 from myia_notebook.ir.graph import UNDEFINED, Apply, Constant, Graph, Node, is_call_of, schedule
 from myia_notebook.ir.types import BOOL, NEVER, NONE, Function, FunctionClass, List, Record, Static, Structure, Tuple, Type, map_parts, parts
 from myia_notebook.ops.environment import Label as Label_

@@ -51,9 +51,10 @@ def _wrapped(value: Any, session: ParseSession, signature: inspect.Signature, bo
     parameters = signature.parameters.values()
     if any(p.kind in (_KINDS.VAR_POSITIONAL, _KINDS.VAR_KEYWORD) for p in parameters):
         raise error("M603", message=f"'{graph.name}' takes any number of arguments and was made outside the program", hint="make it where it is used")
-    by_kind = {kind: tuple(p.name for p in parameters if p.kind == kind) for kind in (_KINDS.POSITIONAL_ONLY, _KINDS.POSITIONAL_OR_KEYWORD, _KINDS.KEYWORD_ONLY)}
+    kinds = (_KINDS.POSITIONAL_ONLY, _KINDS.POSITIONAL_OR_KEYWORD, _KINDS.KEYWORD_ONLY)
+    first, both, by_name = (tuple(p.name for p in parameters if p.kind == kind) for kind in kinds)
     defaults = tuple((p.name, value_node(graph, p.default, session)) for p in parameters if p.default is not _KINDS.empty)
-    graph.signature = Signature(by_kind[_KINDS.POSITIONAL_ONLY], by_kind[_KINDS.POSITIONAL_OR_KEYWORD], None, by_kind[_KINDS.KEYWORD_ONLY], None, defaults)
+    graph.signature = Signature(first, both, None, by_name, None, defaults)
     given: dict[str, Node] = {name: graph.add_parameter(name) for name in graph.signature.names}
     try:
         graph.output = body(graph, given)
