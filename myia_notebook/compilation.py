@@ -10,11 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from myia_notebook.errors import MyiaError, error
-from myia_notebook.ir.graph import Graph, Node
+from myia_notebook.ir.graph import Graph
 from myia_notebook.pipeline import Observer, Unit, compile_unit
-from myia_notebook.snapshot import ErrorView, Event, Snapshot
-
-RECORD_LIMIT = 20_000
+from myia_notebook.snapshot import ErrorView, Event, Snapshot, Trace
 
 
 @dataclass(slots=True)
@@ -141,38 +139,18 @@ def explain_program(program: Graph, values: list[Any], source: str, backend: str
 def _finish(compilation: Compilation, unit: Unit, inputs: list[Any], elapsed: float, identity: Any) -> None:
     """Adds the values of the nodes on these inputs, and the 'run' stage."""
     from myia_notebook.view import stages
+    from myia_notebook.view.trace import Recorder
     compilation.timings["run"] = elapsed
-    values = record_values(unit, inputs)
-    stages.add_values(compilation.stages, values, identity)
-    compilation.stages["run"] = stages.run_snapshot(compilation.stages, compilation.source, compilation._value, elapsed)
-
-
-class _Enough(Exception):
-    """The recorder has seen enough."""
-
-
-def record_values(unit: Unit, inputs: list[Any]) -> dict[int, list[Any]]:
-    """Values of the nodes of the adjoint and the optimized program on these inputs, by node id, in order of computation.
-    Stops after `RECORD_LIMIT` values, so that a long loop costs nothing much."""
-    from myia_notebook.vm import Machine
     values: dict[int, list[Any]] = {}
+    trace: Trace | None = None
     for graph in (unit.adjoint, unit.optimized):
-        if graph is None:
-            continue
-        seen = 0
-
-        def record(node: Node, value: Any, activation: int) -> None:
-            nonlocal seen
-            seen += 1
-            if seen > RECORD_LIMIT:
-                raise _Enough
-            values.setdefault(node.id, []).append(value)
-
-        try:
-            Machine(record).run(graph, inputs)
-        except (_Enough, MyiaError):
-            pass
-    return values
+        if graph is not None:
+            recorder = Recorder()
+            recorder.run(graph, inputs)
+            values |= recorder.values
+            trace = trace or recorder.trace(identity)
+    stages.add_values(compilation.stages, values, identity)
+    compilation.stages["run"] = stages.run_snapshot(compilation.stages, compilation.source, compilation._value, elapsed, trace)
 
 
 def check_unit(unit: Unit, inputs: list[Any]) -> None:

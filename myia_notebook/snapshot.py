@@ -188,6 +188,22 @@ class CodeText:
 
 
 @dataclass(frozen=True, slots=True)
+class Trace:
+    """What the reference interpreter saw on the cell's inputs, in order: node `nodes[i]` got `values[i]` in call `calls[i]`.
+
+    Calls are numbered from 1. Call `c` ran graph `graphs[c - 1]`; `forwards[c - 1]` is, for the call of a backpropagator, the call of
+    the ▶ graph that made it (0 when there is none). `is_cut` when the run was longer than what is kept here.
+    """
+
+    nodes: tuple[int, ...] = ()
+    calls: tuple[int, ...] = ()
+    values: tuple[str, ...] = ()
+    graphs: tuple[int, ...] = ()
+    forwards: tuple[int, ...] = ()
+    is_cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """The state after one stage. `text` is its textual IR (or generated code), `time` in milliseconds."""
 
@@ -200,6 +216,7 @@ class Snapshot:
     code: tuple[CodeText, ...] = ()
     error: ErrorView | None = None
     result: str = ""
+    trace: Trace | None = None
     time: float = 0.0
     version: int = VERSION
 
@@ -231,4 +248,4 @@ def to_json(value: Any) -> Any:
 
 
 __all__ = ["VERSION", "CodeText", "Contribution", "ErrorView", "Event", "GradientStep", "GraphView", "NodeView", "Snapshot",
-           "State", "Token", "to_json"]
+           "State", "Token", "Trace", "to_json"]

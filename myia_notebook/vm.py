@@ -119,6 +119,7 @@ class Machine:
     def __init__(self, record: Record | None = None) -> None:
         self.codes: dict[int, _Code] = {}
         self.record = record
+        self.called: Closure | None = None  # the function value of the call that began last
 
     def run(self, graph: Graph, arguments: Sequence[Any]) -> Any:
         """The value of `graph(*arguments)`. Raises MyiaError with the user's span."""
@@ -182,6 +183,7 @@ class Machine:
                     raise error("M800", node.provenance.span, message=f"a call of {closure!r}")
                 if record is not None or code.output != place or pc != len(code.steps):
                     stack.append((code, frame, pc, place, activation))
+                self.called = closure
                 code, frame = self._enter(closure.graph, [*closure.captured, *values])
                 activation, pc = self._activation, 0
                 continue

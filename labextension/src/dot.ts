@@ -1,12 +1,13 @@
 /** A model as DOT: boxes of fixed size for Graphviz to place; the browser draws them. Ids are numbers, so no text of the program is in it. */
-import { GraphView, NodeView } from './snapshot';
 import { Model } from './replay';
+import { GraphView, NodeView } from './snapshot';
+import { split } from './svg';
 
+export type Direction = 'TB' | 'LR';
 export interface Box { id: number; w: number; h: number; lines: [string, string, string, string] }
 export interface Edge { from: number; to: number; kind: string; port: number }
 export interface Drawing { dot: string; boxes: Map<number, Box>; edges: Edge[]; clusters: Map<number, GraphView>; closed: Map<number, number> }
 
-const MARK = /^[▶◀∇▷]+/;
 const wide = (s: string): number => [...s].reduce((n, c) => n + (c.charCodeAt(0) > 0x1100 ? 2 : 1), 0);
 
 /** What is written on a node: name, operation, second line, note. */
@@ -17,7 +18,7 @@ export function lines(n: NodeView, detail: 'type' | 'value'): [string, string, s
   const note = n.keeps.length ? `keeps ${n.keeps.join(', ')}` : '';
   return [cut(name, 18), cut(op, 12), cut(second, 26), cut(note, 20)];
 }
-const cut = (s: string, n: number): string => (s.length > n ? s.slice(0, n - 1) + '…' : s);
+export const cut = (s: string, n: number): string => (s.length > n ? s.slice(0, n - 1) + '…' : s);
 
 export const glyph = (n: NodeView): string => (n.role === 'forward' ? '▶' : n.role === 'backpropagator' ? '◀' : n.role === 'sensitivity' ? '∇' : '');
 
@@ -26,22 +27,24 @@ export function box(n: NodeView, detail: 'type' | 'value'): Box {
   if (n.kind === 'constant') return { id: n.id, w: Math.max(34, wide(l[0]) * 7.3 + 20), h: 26, lines: [l[0], '', '', ''] };
   const first = wide(l[0]) * 7.9 + (glyph(n) ? 16 : 0) + (l[1] ? wide(l[1]) * 6.8 + 16 : 0);
   const second = wide(l[2]) * 7.0 + (l[3] ? wide(l[3]) * 6.6 + 14 : 0);
-  return { id: n.id, w: Math.max(64, Math.max(first, second) + 26), h: l[2] || l[3] ? 46 : 32, lines: l };
+  return { id: n.id, w: Math.max(78, Math.max(first, second) + 26), h: l[2] || l[3] ? 46 : 32, lines: l };
 }
 
 /** `collapsed` graphs are one box each. */
-export function build(model: Model, collapsed: Set<number>, detail: 'type' | 'value', ghosts: NodeView[] = []): Drawing {
+export function build(model: Model, collapsed: Set<number>, detail: 'type' | 'value', ghosts: NodeView[] = [], direction: Direction = 'TB'): Drawing {
   const { graphs, nodes } = model.shown();
   const boxes = new Map<number, Box>(), edges: Edge[] = [], clusters = new Map<number, GraphView>(), closed = new Map<number, number>();
   const home = new Map<number, number>();
   for (const [g, own] of nodes) for (const n of own) home.set(n.id, g);
-  const out: string[] = ['digraph G {', 'graph [rankdir=TB, nodesep=0.28, ranksep=0.42, newrank=true, compound=true, margin=0.1];', 'node [shape=box, fixedsize=true, label=""];', 'edge [arrowsize=0.01];'];
+  const count = graphs.reduce((n, g) => n + (collapsed.has(g.id) ? 1 : nodes.get(g.id)?.length ?? 0), 0);
+  const quick = count > MANY ? ', splines=line, nslimit=1, nslimit1=1, mclimit=0.1' : '';
+  const out: string[] = ['digraph G {', `graph [rankdir=${direction}, nodesep=0.28, ranksep=0.42, newrank=true, compound=true, margin=0.1${quick}];`, 'node [shape=box, fixedsize=true, label=""];', 'edge [arrowsize=0.01];'];
   const size = (b: Box) => `width=${(b.w / 72).toFixed(3)}, height=${(b.h / 72).toFixed(3)}`;
   for (const g of graphs) {
     const own = [...(nodes.get(g.id) ?? []), ...ghosts.filter(n => n.graph === g.id)];
     if (collapsed.has(g.id)) {
       closed.set(g.id, own.filter(n => n.kind === 'apply').length);
-      const b: Box = { id: -g.id, w: wide(g.name) * 7.9 + 60, h: 34, lines: [g.name, '', '', ''] };
+      const b: Box = { id: -g.id, w: wide(g.name) * 7.9 + 48 + String(own.length).length * 7, h: 34, lines: [g.name, '', '', ''] };
       boxes.set(-g.id, b);
       out.push(`n_${g.id}_c [${size(b)}];`);
       continue;
@@ -106,16 +109,21 @@ export function build(model: Model, collapsed: Set<number>, detail: 'type' | 'va
 }
 
 export const returnId = (graph: number): number => -1e6 - graph;
-export const plain = (s: string): string => s.replace(MARK, '');
+export const plain = (s: string): string => split(s)[1];
 
-/** Which graphs to close so that at most `limit` nodes are open: the largest outside the root first closed last. */
+/** Above this many boxes: straight edges, and less search for crossings. */
+const MANY = 400;
+/** A function of more nodes than this is never opened by itself, not even the first one. */
+const HUGE = 400;
+
+/** Which graphs to close so that at most `limit` nodes are open, in order of first use. */
 export function autoCollapse(model: Model, limit: number): Set<number> {
   const { graphs, nodes } = model.shown();
   const result = new Set<number>();
   let open = 0;
   for (const g of graphs) {
     const n = (nodes.get(g.id) ?? []).length;
-    if (open + n > limit && g.id !== model.root) result.add(g.id); else open += n;
+    if (n > HUGE || (open + n > limit && g.id !== model.root)) result.add(g.id); else open += n;
   }
   return result;
 }

@@ -1,53 +1,65 @@
-/** Draws a placed graph as SVG from one template, and lets it be moved, zoomed and read by keyboard. */
-import { Drawing, glyph, plain, returnId } from './dot';
+/** A pane that shows a placed drawing, and lets it be moved, zoomed and read by keyboard. Pan and zoom are one CSS transform: no layout, no redraw. */
+import { closedBox, cluster, edge, nodeBox, NodeHooks, returnBox } from './draw';
+import { cut, Drawing, returnId } from './dot';
 import { Layout } from './layout';
 import { Model } from './replay';
-import { NodeView } from './snapshot';
+import { svg } from './svg';
 
-const NS = 'http://www.w3.org/2000/svg';
-type Attributes = Record<string, string | number>;
-export function svg<K extends keyof SVGElementTagNameMap>(tag: K, attributes: Attributes = {}, text?: string): SVGElementTagNameMap[K] {
-  const e = document.createElementNS(NS, tag);
-  for (const [k, v] of Object.entries(attributes)) e.setAttribute(k, String(v));
-  if (text !== undefined) e.textContent = text;
-  return e;
-}
+/** How each node stands at the current step. `todo` is not revealed, `wait` is revealed and has no value yet; `texts` are the values of a run. */
+export interface Look { todo: Set<number>; now: Set<number>; removed: Set<number>; added: Set<number>; quiet: boolean; solid: Set<number>; appear: Set<number>; wait: Set<number>; texts: Map<number, string> | null }
+export const emptyLook = (): Look => ({ todo: new Set(), now: new Set(), removed: new Set(), added: new Set(), quiet: false, solid: new Set(), appear: new Set(), wait: new Set(), texts: null });
 
-/** How each node stands at the current step. */
-export interface Look { todo: Set<number>; now: Set<number>; removed: Set<number>; added: Set<number>; lit: Set<number>; quiet: boolean; solid: Set<number>; appear: Set<number> }
-export const emptyLook = (): Look => ({ todo: new Set(), now: new Set(), removed: new Set(), added: new Set(), lit: new Set(), quiet: false, solid: new Set(), appear: new Set() });
+/** What the map shows: boxes in drawing coordinates, and what part of them is in view. */
+export interface Sight { width: number; height: number; x: number; y: number; w: number; h: number }
 
-export interface Hooks { hover(id: number | null): void; select(id: number): void; toggle(graph: number): void }
-
-const QUIET: Record<string, string> = { loop: 'loop', branch: 'arm', closure: 'closure', forward: 'values, downwards', backpropagator: 'sensitivities, upwards', program: 'program', tangent: 'tangents' };
+const SMALLEST = 0.78; // node names stay above 10 px
+const MOVE_LIMIT = 300;
 
 export class GraphPane {
   readonly el: HTMLDivElement;
-  private root: SVGSVGElement | null = null;
-  private x = 0; private y = 0; private k = 1; private width = 1; private height = 1;
+  root: SVGSVGElement | null = null;
+  moved: () => void = () => undefined;
+  largest = 1.25;
+  width = 1; height = 1;
+  private x = 0; private y = 0; private k = 1;
   private items = new Map<number, SVGGElement>();
+  private litNow = new Set<SVGGElement>();
   private fitted = true;
+  private frame = 0;
+  private observer: ResizeObserver;
 
-  constructor(private hooks: Hooks) {
+  constructor(private hooks: NodeHooks, label: string) {
     this.el = document.createElement('div');
     this.el.className = 'my-graph';
     this.el.setAttribute('role', 'group');
-    this.el.setAttribute('aria-label', 'graph');
-    let drag: [number, number, number, number] | null = null;
-    this.el.addEventListener('pointerdown', e => { if (e.button === 0) drag = [e.clientX, e.clientY, this.x, this.y]; });
-    this.el.addEventListener('pointermove', e => {
-      if (!drag || !(e.buttons & 1)) { drag = null; return; }
-      if (Math.hypot(e.clientX - drag[0], e.clientY - drag[1]) > 3) { this.x = drag[2] + e.clientX - drag[0]; this.y = drag[3] + e.clientY - drag[1]; this.fitted = false; this.place(); }
-    });
-    this.el.addEventListener('pointerup', () => { drag = null; });
+    this.el.setAttribute('aria-label', `${label}. Enter goes to its nodes, arrows move among them`);
+    this.el.tabIndex = 0;
+    this.drag();
     this.el.addEventListener('wheel', e => {
       if (!(e.ctrlKey || e.metaKey)) return;
       e.preventDefault();
       const r = this.el.getBoundingClientRect();
       this.zoom(e.deltaY > 0 ? 1 / 1.15 : 1.15, e.clientX - r.left, e.clientY - r.top);
     }, { passive: false });
-    new ResizeObserver(() => { if (this.fitted) this.fit(); }).observe(this.el);
+    this.el.addEventListener('keydown', e => this.key(e));
+    this.el.addEventListener('scroll', () => { this.el.scrollTo(0, 0); });
+    this.observer = new ResizeObserver(() => { if (this.fitted) this.fit(); else this.place(); });
+    this.observer.observe(this.el);
   }
+
+  dispose(): void { this.observer.disconnect(); cancelAnimationFrame(this.frame); }
+
+  private drag(): void {
+    let from: [number, number, number, number] | null = null;
+    this.el.addEventListener('pointerdown', e => { if (e.button === 0) from = [e.clientX, e.clientY, this.x, this.y]; });
+    this.el.addEventListener('pointermove', e => {
+      if (!from || !(e.buttons & 1)) { from = null; return; }
+      if (Math.hypot(e.clientX - from[0], e.clientY - from[1]) > 3) { this.x = from[2] + e.clientX - from[0]; this.y = from[3] + e.clientY - from[1]; this.fitted = false; this.soon(); }
+    });
+    this.el.addEventListener('pointerup', () => { from = null; });
+  }
+
+  // -- view
 
   zoom(factor: number, cx = this.el.clientWidth / 2, cy = this.el.clientHeight / 2): void {
     const k = Math.min(4, Math.max(0.08, this.k * factor));
@@ -55,195 +67,169 @@ export class GraphPane {
     this.y = cy - ((cy - this.y) * k) / this.k;
     this.k = k;
     this.fitted = false;
-    this.place();
+    this.soon();
   }
 
   fit(): void {
     const w = this.el.clientWidth, h = this.el.clientHeight;
     if (!w || !h) return;
-    this.k = Math.min(1.25, (w - 24) / this.width, (h - 24) / this.height);
-    this.k = Math.max(this.k, 0.78);
+    this.k = Math.max(SMALLEST, Math.min(this.largest, (w - 24) / this.width, (h - 24) / this.height));
     this.x = Math.max(12, (w - this.width * this.k) / 2);
     this.y = Math.max(12, (h - this.height * this.k) / 2);
     this.fitted = true;
     this.place();
   }
 
-  private place(): void { if (this.root) this.root.style.transform = `translate(${this.x}px,${this.y}px) scale(${this.k})`; }
+  /** Whether the whole drawing is in view. */
+  sight(): Sight { return { width: this.width, height: this.height, x: -this.x / this.k, y: -this.y / this.k, w: this.el.clientWidth / this.k, h: this.el.clientHeight / this.k }; }
+
+  center(px: number, py: number): void {
+    this.x = this.el.clientWidth / 2 - px * this.k;
+    this.y = this.el.clientHeight / 2 - py * this.k;
+    this.fitted = false;
+    this.soon();
+  }
+
+  private soon(): void { if (!this.frame) this.frame = requestAnimationFrame(() => { this.frame = 0; this.place(); }); }
+
+  private place(): void {
+    if (this.root) this.root.style.transform = `translate(${this.x}px,${this.y}px) scale(${this.k})`;
+    this.moved();
+  }
 
   /** Brings a node into view. */
-  show(id: number): void {
-    const g = this.items.get(id);
-    if (!g) return;
-    const [px, py] = (g.dataset.at ?? '0,0').split(',').map(Number);
-    this.reach(px, py);
+  show(id: number): void { const at = this.where(id); if (at) this.reach(at[0], at[1]); }
+
+  where(id: number): [number, number] | null {
+    const at = this.items.get(id)?.dataset.at;
+    return at ? (at.split(',').map(Number) as [number, number]) : null;
   }
 
-  draw(model: Model, drawing: Drawing, layout: Layout, keepView: boolean): void {
-    const first = !this.root;
-    const root = svg('svg', { class: 'my-svg', width: layout.width, height: layout.height, role: 'img' });
-    this.width = layout.width;
-    this.height = layout.height;
-    this.items.clear();
-    for (const [id, g] of drawing.clusters) {
-      const b = layout.clusters.get(id);
-      if (!b) continue;
-      const role = g.kind === 'forward' ? 'forward' : g.kind === 'backpropagator' ? 'backpropagator' : 'primal';
-      const c = svg('g', { class: `cluster r-${role}` });
-      c.append(svg('rect', { x: b[0], y: b[1], width: b[2], height: b[3], rx: 9 }));
-      const t = svg('text', { x: b[0] + 12, y: b[1] + 20 });
-      t.append(svg('tspan', {}, g.name));
-      t.append(svg('tspan', { class: 'q', dx: 8 }, QUIET[g.kind] ?? ''));
-      c.append(t);
-      c.addEventListener('dblclick', () => this.hooks.toggle(id));
-      root.append(c);
-    }
-    drawing.edges.forEach((e, i) => {
-      const p = layout.edges.get(i);
-      if (p) root.append(this.edge(p, e.kind, e.from, e.to));
-    });
-    for (const [id, b] of drawing.boxes) {
-      const name = id < -1e6 ? `n_r${returnId(id)}` : id < 0 ? `n_${-id}_c` : `n_${id}`;
-      const at = layout.nodes.get(name);
-      if (!at) continue;
-      const node = model.nodes.get(id);
-      const g = node ? this.node(node, b.w, b.h, b.lines) : id < -1e6 ? this.box('return', 'r-return', b.w, b.h) : this.closed(model, -id, b.w, b.h, drawing.closed.get(-id) ?? 0);
-      g.setAttribute('transform', `translate(${at.x},${at.y})`);
-      g.dataset.at = `${at.x},${at.y}`;
-      this.items.set(id, g);
-      root.append(g);
-    }
-    this.root?.remove();
-    this.root = root;
-    this.el.prepend(root);
-    if (first || !keepView || this.fitted) this.fit(); else this.place();
-  }
-
-  /** Shows a drawing made elsewhere, with the same moving and zooming. */
-  place_(root: SVGSVGElement, width: number, height: number, keepView: boolean, at: [number, number] | null): void {
-    this.width = width;
-    this.height = height;
-    this.items.clear();
-    this.root?.remove();
-    this.root = root;
-    this.el.prepend(root);
-    if (!keepView || this.fitted) this.fit(); else this.place();
-    if (at) this.reach(at[0], at[1]);
-  }
+  /** Where a node is on the screen, in the pane's coordinates. */
+  onScreen(id: number): [number, number] | null { const at = this.where(id); return at ? [this.x + at[0] * this.k, this.y + at[1] * this.k] : null; }
 
   private reach(px: number, py: number): void {
     const sx = this.x + px * this.k, sy = this.y + py * this.k, w = this.el.clientWidth, h = this.el.clientHeight;
-    if (sx < 30 || sx > w - 30) this.x += w / 2 - sx;
+    if (sx < 70 || sx > w - 70) this.x += w / 2 - sx;
     if (sy < 50 || sy > h - 50) this.y += h / 2 - sy;
     this.place();
   }
 
-  private edge(p: [number, number][], kind: string, from: number, to: number): SVGGElement {
-    const g = svg('g', { 'data-from': from, 'data-to': to });
-    let d = `M${p[0][0]},${p[0][1]}`;
-    const end = p[p.length - 1];
-    for (let i = 1; i + 2 < p.length; i += 3) d += ` C${p[i].join()} ${p[i + 1].join()} ${p[i + 2].join()}`;
-    g.append(svg('path', { class: `edge ${kind}`, d }));
-    const before = p[Math.max(0, p.length - 3)];
-    const a = (Math.atan2(end[1] - before[1], end[0] - before[0]) * 180) / Math.PI;
-    g.append(svg('path', { class: `head ${kind}`, d: 'M0,0 L-8,3.5 L-8,-3.5 Z', transform: `translate(${end[0]},${end[1]}) rotate(${a})` }));
-    return g;
-  }
+  // -- content
 
-  private box(text: string, cls: string, w: number, h: number): SVGGElement {
-    const g = svg('g', { class: `node ${cls}` });
-    g.append(svg('rect', { class: 'shape', x: -w / 2, y: -h / 2, width: w, height: h, rx: 4 }));
-    g.append(svg('rect', { class: 'shape', x: -w / 2, y: h / 2 - 3, width: w, height: 3 }));
-    g.append(svg('text', { class: 'name', 'text-anchor': 'middle', y: 4 }, text));
-    return g;
-  }
-
-  private closed(model: Model, graph: number, w: number, h: number, count: number): SVGGElement {
-    const view = model.graphs.get(graph);
-    const role = view?.kind === 'forward' ? 'forward' : view?.kind === 'backpropagator' ? 'backpropagator' : 'primal';
-    const g = svg('g', { class: `node r-${role}`, tabindex: 0, role: 'button', 'aria-label': `${view?.name ?? ''}, closed, ${count} nodes` });
-    g.append(svg('rect', { class: 'ring', x: -w / 2 - 5, y: -h / 2 - 5, width: w + 10, height: h + 10, rx: 11 }));
-    g.append(svg('rect', { class: 'shape', x: -w / 2 + 4, y: -h / 2 + 4, width: w, height: h, rx: 7 }));
-    g.append(svg('rect', { class: 'shape', x: -w / 2, y: -h / 2, width: w, height: h, rx: 7 }));
-    g.append(svg('text', { class: 'name', x: -w / 2 + 12, y: 4 }, view?.name ?? ''));
-    g.append(svg('text', { class: 'noted', x: w / 2 - 10, y: 4, 'text-anchor': 'end' }, String(count)));
-    g.addEventListener('click', () => this.hooks.toggle(graph));
-    g.addEventListener('keydown', e => { if (e.key === 'Enter') { this.hooks.toggle(graph); e.stopPropagation(); } });
-    return g;
-  }
-
-  private node(n: NodeView, w: number, h: number, l: [string, string, string, string]): SVGGElement {
-    const g = svg('g', { class: `node r-${n.role}`, 'data-id': n.id, tabindex: -1, role: 'button', 'aria-label': describe(n) });
-    g.append(svg('rect', { class: 'ring', x: -w / 2 - 4.5, y: -h / 2 - 4.5, width: w + 9, height: h + 9, rx: n.kind === 'parameter' || n.role === 'sensitivity' ? h / 2 + 4 : 10 }));
-    g.append(shape(n, w, h));
-    if (n.kind === 'constant') { g.append(svg('text', { class: 'name text', 'text-anchor': 'middle', y: 4 }, l[0])); }
-    else {
-      const two = h > 40, pad = n.role === 'backpropagator' ? 18 : n.kind === 'parameter' || n.role === 'sensitivity' ? 15 : 11;
-      const top = two ? -4 : 4;
-      let x = -w / 2 + pad;
-      const mark = glyph(n);
-      if (mark) { g.append(drawnGlyph(mark, x, top - 5)); x += 15; }
-      g.append(svg('text', { class: n.name ? 'name' : 'name text', x, y: top }, plain(l[0])));
-      if (l[1]) g.append(svg('text', { class: 'op', x: w / 2 - 10, y: top, 'text-anchor': 'end' }, l[1]));
-      if (two) {
-        g.append(svg('text', { class: 'second', x: -w / 2 + pad, y: 14 }, l[2] || l[3]));
-        if (l[2] && l[3]) g.append(svg('text', { class: 'noted', x: w / 2 - 10, y: 14, 'text-anchor': 'end' }, l[3]));
-      }
+  draw(model: Model, drawing: Drawing, layout: Layout, keepView: boolean): void {
+    const root = svg('svg', { class: 'my-svg', width: layout.width, height: layout.height, role: 'group', 'aria-label': `graph of ${drawing.boxes.size} nodes` });
+    const before = new Map<number, string>();
+    if (keepView) for (const [id, g] of this.items) before.set(id, g.dataset.at ?? '');
+    const items = new Map<number, SVGGElement>();
+    for (const [id, view] of drawing.clusters) {
+      const b = layout.clusters.get(id);
+      if (b) root.append(cluster(view, b, drawing.clusters.size > 1 || drawing.closed.size > 0, this.hooks));
     }
-    g.append(svg('title', {}, describe(n)));
-    g.addEventListener('pointerenter', () => this.hooks.hover(n.id));
-    g.addEventListener('pointerleave', () => this.hooks.hover(null));
-    g.addEventListener('focus', () => this.hooks.hover(n.id));
-    g.addEventListener('click', () => this.hooks.select(n.id));
-    return g;
+    drawing.edges.forEach((e, i) => { const p = layout.edges.get(i); if (p) root.append(edge(p, e.kind, e.from, e.to)); });
+    for (const [id, b] of drawing.boxes) {
+      const at = layout.nodes.get(id < -1e6 ? `n_r${returnId(id)}` : id < 0 ? `n_${-id}_c` : `n_${id}`);
+      if (!at) continue;
+      const node = model.nodes.get(id);
+      const g = node ? nodeBox(node, b.w, b.h, b.lines, this.hooks) : id < -1e6 ? returnBox(b.w, b.h) : closedBox(model.graphs.get(-id), -id, b.w, b.h, drawing.closed.get(-id) ?? 0, this.hooks);
+      g.setAttribute('transform', `translate(${at.x},${at.y})`);
+      g.dataset.at = `${at.x},${at.y}`;
+      items.set(id, g);
+      root.append(g);
+    }
+    this.put(root, layout.width, layout.height, items, keepView);
+    if (keepView && items.size <= MOVE_LIMIT) this.animate(before);
+  }
+
+  /** Shows a drawing made elsewhere, with the same moving, zooming and keys. */
+  drawOther(root: SVGSVGElement, width: number, height: number, keepView: boolean, at: [number, number] | null): void {
+    const items = new Map<number, SVGGElement>();
+    root.querySelectorAll<SVGGElement>('g.node[data-id]').forEach(g => items.set(Number(g.dataset.id), g));
+    this.put(root, width, height, items, keepView);
+    if (at) this.reach(at[0], at[1]);
+  }
+
+  private put(root: SVGSVGElement, width: number, height: number, items: Map<number, SVGGElement>, keepView: boolean): void {
+    const had = this.root?.contains(document.activeElement) ? (document.activeElement as SVGElement).dataset.id : undefined;
+    const first = !this.root;
+    this.root?.remove();
+    this.root = root;
+    this.items = items;
+    this.width = width;
+    this.height = height;
+    this.litNow.clear();
+    this.el.prepend(root);
+    if (first || !keepView || this.fitted) this.fit(); else this.place();
+    if (had !== undefined) (items.get(Number(had)) ?? this.el).focus();
+  }
+
+  /** Nodes that were there move from where they were; the others appear. */
+  private animate(before: Map<number, string>): void {
+    if (matchMedia('(prefers-reduced-motion: reduce)').matches) return;
+    let moved = false;
+    for (const [id, g] of this.items) {
+      const from = before.get(id), to = g.dataset.at;
+      if (from === to) continue;
+      moved = true;
+      const [x, y] = (to ?? '').split(',');
+      if (from) { const [a, b] = from.split(','); g.animate([{ transform: `translate(${a}px,${b}px)` }, { transform: `translate(${x}px,${y}px)` }], { duration: 260, easing: 'ease-in-out' }); }
+      else g.animate([{ opacity: 0 }, { opacity: 1 }], { duration: 180, easing: 'ease-out' });
+    }
+    if (moved) this.root?.querySelectorAll('g[data-from], g.cluster').forEach(e => e.animate([{ opacity: 0 }, { opacity: 1 }], { duration: 260 }));
   }
 
   /** Applies the step to what is drawn: no layout, classes only. */
   look(look: Look): void {
     for (const [id, g] of this.items) {
-      const set = (name: string, on: boolean) => g.classList.toggle(name, on);
+      const set = (name: string, on: boolean) => { if (g.classList.contains(name) !== on) g.classList.toggle(name, on); };
       set('todo', look.todo.has(id));
       set('now', look.now.has(id));
       set('removed', look.removed.has(id));
       set('added', look.added.has(id));
-      set('lit', look.lit.has(id));
       set('solid', look.solid.has(id) && !look.todo.has(id));
       set('appear', look.appear.has(id));
-      set('quiet', look.quiet && id > 0 && !look.removed.has(id) && !look.added.has(id) && !look.now.has(id));
+      set('wait', look.wait.has(id));
+      if (look.texts && id > 0) { const line = g.querySelector('.second'); if (line && !g.classList.contains('r-constant')) line.textContent = cut(look.texts.get(id) ?? 'not yet', 26); }
+      set('quiet', look.quiet && !look.removed.has(id) && !look.added.has(id) && !look.now.has(id));
     }
     this.root?.querySelectorAll<SVGGElement>('g[data-from]').forEach(e => {
-      const todo = look.todo.has(Number(e.dataset.from)) || look.todo.has(Number(e.dataset.to));
-      for (const child of e.children) child.classList.toggle('todo', todo);
+      const from = Number(e.dataset.from), to = Number(e.dataset.to), either = (s: Set<number>) => s.has(from) || s.has(to);
+      for (const [name, on] of [['todo', either(look.todo)], ['removed', either(look.removed)], ['added', either(look.added) && !either(look.removed)]] as const) for (const child of e.children) child.classList.toggle(name, on);
     });
   }
 
-  focusNode(id: number): void { this.items.get(id)?.focus(); }
+  /** Rings the nodes that something else points at. */
+  light(ids: Iterable<number>): void {
+    for (const g of this.litNow) g.classList.remove('lit');
+    this.litNow.clear();
+    for (const id of ids) { const g = this.items.get(id); if (g) { g.classList.add('lit'); this.litNow.add(g); } }
+  }
+
   has(id: number): boolean { return this.items.has(id); }
-}
+  ids(): number[] { return [...this.items.keys()]; }
 
-function shape(n: NodeView, w: number, h: number): SVGElement {
-  const x = -w / 2, y = -h / 2;
-  if (n.kind === 'constant') return svg('path', { class: 'shape', d: `M${x},${y} H${-x - 7} L${-x},${y + 7} V${-y} H${x} Z` });
-  if (n.role === 'backpropagator') return svg('path', { class: 'shape', d: `M${x + 11},${y} H${-x} V${-y} H${x + 11} L${x},0 Z` });
-  if (n.role === 'control') return svg('path', { class: 'shape', d: `M${x + 11},${y} H${-x - 11} L${-x},0 L${-x - 11},${-y} H${x + 11} L${x},0 Z` });
-  const round = n.kind === 'parameter' || n.role === 'sensitivity' ? h / 2 : 7;
-  return svg('rect', { class: 'shape', x, y, width: w, height: h, rx: round });
-}
+  // -- keys: Enter goes in, arrows to the nearest node that way, Escape out
 
-/** ▶ ◀ ∇ as paths: fonts lack or resize them. */
-function drawnGlyph(mark: string, x: number, y: number): SVGElement {
-  const d = mark === '▶' ? 'M0,-4 L9,0.5 L0,5 Z' : mark === '◀' ? 'M9,-4 L0,0.5 L9,5 Z' : 'M0,-4 L10,-4 L5,5 Z M2.6,-2.4 L7.4,-2.4 L5,2 Z';
-  const p = svg('path', { d, transform: `translate(${x},${y})`, 'fill-rule': 'evenodd' });
-  p.style.fill = 'currentColor';
-  p.setAttribute('class', 'name');
-  return p;
-}
-
-export function describe(n: NodeView): string {
-  const name = n.name || n.label || n.symbol || n.op;
-  const parts = [n.kind === 'apply' && n.symbol && name !== n.symbol ? `${name} = ${n.symbol}` : name];
-  if (n.type) parts.push(n.type);
-  if (n.value) parts.push(`value ${n.value}`);
-  if (n.span) parts.push(`line ${n.span[0]}`);
-  return parts.join(' · ');
+  private key(e: KeyboardEvent): void {
+    const nodes = [...(this.root?.querySelectorAll<SVGGElement>('[role=button][data-at]') ?? [])];
+    const here = nodes.find(g => g === document.activeElement);
+    if (!here) {
+      if (e.key !== 'Enter' || e.target !== this.el) return;
+      (nodes.find(g => g.classList.contains('now')) ?? nodes[0])?.focus({ preventScroll: true });
+    } else if (e.key === 'Escape') this.el.focus();
+    else {
+      const way = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] }[e.key];
+      if (!way) return;
+      const at = (g: SVGGElement) => (g.dataset.at ?? '0,0').split(',').map(Number);
+      const [x, y] = at(here);
+      let best: SVGGElement | null = null, least = Infinity;
+      for (const g of nodes) {
+        const [a, b] = at(g), along = (a - x) * way[0] + (b - y) * way[1], across = Math.abs((a - x) * way[1]) + Math.abs((b - y) * way[0]);
+        if (g !== here && along > 4 && along + 2.5 * across < least) { best = g; least = along + 2.5 * across; }
+      }
+      if (best) { best.focus({ preventScroll: true }); const [a, b] = at(best); this.reach(a, b); }
+    }
+    e.preventDefault();
+    e.stopPropagation();
+  }
 }

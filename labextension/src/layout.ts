@@ -3,18 +3,29 @@
 export interface Placed { x: number; y: number }
 export interface Layout { width: number; height: number; nodes: Map<string, Placed>; edges: Map<number, [number, number][]>; clusters: Map<number, [number, number, number, number]> }
 
+export const STOPPED = 'stopped';
+
 export class LayoutPool {
   private worker: Worker;
   private count = 0;
   private waiting = new Map<number, (r: { json?: string; error?: string }) => void>();
   private cache = new Map<string, Promise<Layout>>();
 
+  private url: string;
+
   constructor(source: string) {
-    const url = URL.createObjectURL(new Blob([source], { type: 'text/javascript' }));
-    this.worker = new Worker(url);
-    this.worker.onmessage = e => { this.waiting.get(e.data.id)?.(e.data); this.waiting.delete(e.data.id); };
-    this.worker.onerror = e => { for (const f of this.waiting.values()) f({ error: e.message || 'the layout failed' }); this.waiting.clear(); };
+    this.url = URL.createObjectURL(new Blob([source], { type: 'text/javascript' }));
+    this.worker = this.start();
   }
+
+  private start(): Worker {
+    const worker = new Worker(this.url);
+    worker.onmessage = e => { this.waiting.get(e.data.id)?.(e.data); this.waiting.delete(e.data.id); };
+    worker.onerror = e => this.fail(e.message || 'the layout failed');
+    return worker;
+  }
+
+  private fail(error: string): void { for (const f of this.waiting.values()) f({ error }); this.waiting.clear(); }
 
   layout(dot: string): Promise<Layout> {
     let found = this.cache.get(dot);
@@ -24,13 +35,17 @@ export class LayoutPool {
         this.waiting.set(id, r => (r.json ? resolve(parse(r.json)) : reject(new Error(r.error ?? 'no layout'))));
         this.worker.postMessage({ id, dot });
       });
+      found.catch(() => this.cache.delete(dot));
       this.cache.set(dot, found);
       if (this.cache.size > 60) this.cache.delete(this.cache.keys().next().value as string);
     }
     return found;
   }
 
-  dispose(): void { this.worker.terminate(); }
+  /** Gives up what is being laid out. */
+  stop(): void { this.worker.terminate(); this.worker = this.start(); this.fail(STOPPED); }
+
+  dispose(): void { this.worker.terminate(); URL.revokeObjectURL(this.url); }
 }
 
 export function parse(json: string): Layout {

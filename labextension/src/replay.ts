@@ -68,15 +68,41 @@ export class Model {
 /** Whether a stage's events change the graph (rewrites) or only reveal it (gradient, inference). */
 export const isDelta = (s: Snapshot): boolean => s.events.some(e => e.kind === 'rewrite' || e.kind === 'pass');
 
-/** The model before the event at `step` (0 = before the first); the final one when the events only reveal. */
-export function modelAt(s: Snapshot, step: number): Model {
-  if (!isDelta(s) || !s.initial) return new Model(s.final ?? s.initial);
-  const m = new Model(s.initial);
-  for (let i = 0; i < step && i < s.events.length; i++) m.apply(s.events[i]);
-  const final = new Map((s.final?.nodes ?? []).map(n => [n.id, n] as const));
-  for (const [id, n] of m.nodes) { const f = final.get(id); if (f && f.value && !n.value) m.nodes.set(id, { ...n, value: f.value }); }
-  return m;
+/** The states of one stage, step by step: keeps a copy every `EVERY` events, so that going back does not begin at the first. */
+const EVERY = 48;
+export class Replay {
+  private kept: Model[];
+  private final: Map<number, NodeView>;
+  private at_ = -1;
+  private current: Model | null = null;
+
+  constructor(private s: Snapshot) {
+    this.final = new Map((s.final?.nodes ?? []).map(n => [n.id, n] as const));
+    this.kept = s.initial && isDelta(s) ? [new Model(s.initial)] : [new Model(s.final ?? s.initial)];
+    for (const [id, n] of this.kept[0].nodes) this.kept[0].nodes.set(id, this.valued(n));
+  }
+
+  private valued(n: NodeView): NodeView { const f = this.final.get(n.id); return f && f.value && !n.value ? { ...n, value: f.value } : n; }
+
+  /** The model after `step` events. Callers must not change it. */
+  at(step: number): Model {
+    if (!isDelta(this.s) || !this.s.initial) return this.kept[0];
+    const wanted = Math.max(0, Math.min(step, this.s.events.length));
+    if (this.current && this.at_ === wanted) return this.current;
+    let from = Math.min(Math.floor(wanted / EVERY), this.kept.length - 1);
+    const m = this.kept[from].clone();
+    for (let i = from * EVERY; i < wanted; i++) {
+      if (i % EVERY === 0 && i / EVERY === this.kept.length) { this.kept.push(m.clone()); from++; }
+      m.apply(this.s.events[i]);
+      for (const n of [...this.s.events[i].added, ...this.s.events[i].changed]) { const known = m.nodes.get(n.id); if (known) m.nodes.set(n.id, this.valued(known)); }
+    }
+    this.at_ = wanted;
+    this.current = m;
+    return m;
+  }
 }
+
+export const modelAt = (s: Snapshot, step: number): Model => new Replay(s).at(step);
 
 /** Counts Apply nodes that a state shows. */
 export function countNodes(s: State | null): number {

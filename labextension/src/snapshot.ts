@@ -23,9 +23,11 @@ export interface Event {
 }
 export interface ErrorView { code: string; kind: string; message: string; span: Span | null; hint: string; line_text: string }
 export interface CodeText { language: string; title: string; lines: string[]; origin: number[]; nodes: number[][] }
+/** The run, value by value: node `nodes[i]` got `values[i]` in call `calls[i]`; call c ran `graphs[c - 1]` and was made by call `forwards[c - 1]`. */
+export interface Trace { nodes: number[]; calls: number[]; values: string[]; graphs: number[]; forwards: number[]; is_cut: boolean }
 export interface Snapshot {
   stage: string; text: string; source: string; initial: State | null; final: State | null; events: Event[]; code: CodeText[]; error: ErrorView | null;
-  result: string; time: number;
+  result: string; trace: Trace | null; time: number;
 }
 export interface Payload { version: number; source: string; cell: string; options: { stage: string; height: number }; stages: Snapshot[] }
 
@@ -62,9 +64,15 @@ const error = (r: unknown): ErrorView | null => (r && typeof r === 'object' ? {
   code: text((r as Raw).code), kind: text((r as Raw).kind), message: text((r as Raw).message), span: span((r as Raw).span), hint: text((r as Raw).hint), line_text: text((r as Raw).line_text)
 } : null);
 const code = (r: Raw): CodeText => ({ language: text(r.language), title: text(r.title), lines: list(r.lines).map(text), origin: list(r.origin).map(num), nodes: list(r.nodes).map(x => list(x).map(num)) });
+const trace = (r: unknown): Trace | null => {
+  if (!r || typeof r !== 'object') return null;
+  const t = { nodes: list((r as Raw).nodes).map(num), calls: list((r as Raw).calls).map(num), values: list((r as Raw).values).map(text), graphs: list((r as Raw).graphs).map(num),
+    forwards: list((r as Raw).forwards).map(num), is_cut: (r as Raw).is_cut === true };
+  return t.nodes.length === t.calls.length && t.nodes.length === t.values.length ? t : null;
+};
 const snapshot = (r: Raw): Snapshot => ({
   stage: text(r.stage), text: text(r.text), source: text(r.source), initial: state(r.initial), final: state(r.final), events: list(r.events).map(event),
-  code: list(r.code).map(code), error: error(r.error), result: text(r.result), time: num(r.time)
+  code: list(r.code).map(code), error: error(r.error), result: text(r.result), trace: trace(r.trace), time: num(r.time)
 });
 
 /** Reads a payload defensively: anything of the wrong type becomes its default. */

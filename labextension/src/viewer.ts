@@ -1,561 +1,309 @@
-/** The viewer: stages, step player, equation, graph, and the panes beside it. `mount` puts it into an element and returns how to take it away. */
-import { autoCollapse, build, Drawing } from './dot';
-import { equation, plainText } from './equation';
-import { drawGrid, Grid, rows } from './grid';
-import { describe, emptyLook, GraphPane, Look, svg } from './graph';
-import { LayoutPool } from './layout';
-import { countNodes, isDelta, Model, modelAt, nodeAt } from './replay';
-import { CodeText, Event, NodeView, Payload, read, Snapshot, Span, Token } from './snapshot';
+/** The viewer: stages, step player, equation, graph, and the pane beside it. `mount` puts it into an element and returns how to take it away.
+ * This room only ties the others together: a `Story` says what there is to see at a step, and each part draws its share of it. */
+import { Band } from './band';
+import { h } from './elements';
+import { Direction } from './dot';
+import { act } from './keys';
+import { LayoutPool, STOPPED } from './layout';
+import { helpPage, LEGEND, legendItem } from './panes';
+import { Picture } from './picture';
+import { Player } from './player';
+import { Rail } from './rail';
+import { nodeAt } from './replay';
+import { dotText, saveMenu } from './save';
+import { found, tied } from './search';
+import { Side } from './side';
+import { Payload, read, Snapshot, Span } from './snapshot';
+import { markRanges, sourceListing } from './sources';
+import { StepList } from './steps';
+import { Mode, Scene, Story } from './story';
 import { STYLE } from './style';
+import { followTheme } from './theme';
+import { Ties } from './ties';
 
-const ICONS: Record<string, string> = {
-  first: 'M4 3v10M13 3 7 8l6 5z', prev: 'M11 3 5 8l6 5z', play: 'M5 3l8 5-8 5z', pause: 'M5 3v10M11 3v10', next: 'M5 3l6 5-6 5z', last: 'M12 3v10M3 3l6 5-6 5z',
-  plus: 'M8 3v10M3 8h10', minus: 'M3 8h10', fit: 'M3 6V3h3M10 3h3v3M13 10v3h-3M6 13H3v-3', help: 'M6 6a2 2 0 1 1 3 2c-1 .6-1 1-1 2M8 12.6v.1', full: 'M9 7l4-4M9 3h4v4M7 9l-4 4M7 13H3V9'
-};
-const KEYS: [string, string][] = [['← → or j k', 'step back, forward'], ['Home End', 'first, last step'], ['space', 'play, pause'], ['[ ]', 'previous, next stage'], ['1 – 7', 'a stage'],
-  ['/', 'search'], ['D', 'before, difference, after'], ['+ − 0', 'zoom, fit'], ['P', 'present (full screen)'], ['?', 'this page'], ['Esc', 'close']];
-const STEP_MS = 1100, AUTO_LIMIT = 90;
-
-type El = HTMLElement;
-function h<K extends keyof HTMLElementTagNameMap>(tag: K, cls = '', text?: string, ...children: Node[]): HTMLElementTagNameMap[K] {
-  const e = document.createElement(tag);
-  if (cls) e.className = cls;
-  if (text !== undefined) e.textContent = text;
-  e.append(...children);
-  return e;
-}
-function icon(name: string, label: string, action: () => void, cls = 'my-ib'): HTMLButtonElement {
-  const b = h('button', cls);
-  b.type = 'button';
-  b.title = label;
-  b.setAttribute('aria-label', label);
-  const s = svg('svg', { viewBox: '0 0 16 16', 'aria-hidden': 'true' });
-  s.append(svg('path', { d: ICONS[name] }));
-  b.append(s);
-  b.addEventListener('click', action);
-  return b;
-}
-
-export function mount(el: El, payload: unknown, workerSource: string): () => void {
+export function mount(el: HTMLElement, payload: unknown, workerSource: string): () => void {
   const viewer = new Viewer(el, read(payload), new LayoutPool(workerSource));
   return () => viewer.dispose();
 }
 
-class Viewer {
-  private root = h('div', 'my');
-  private rail = h('div', 'my-rail');
-  private player = h('div', 'my-player');
-  private band = h('div', 'my-band');
+export class Viewer {
+  readonly root = h('div', 'my');
+  readonly player: Player;
+  readonly rail: Rail;
+  readonly side: Side;
+  readonly main: Picture;
+  mode: Mode = 'difference';
+  asGrid = true;
+  stage = 0; step = 0;
+  private band: Band;
+  private other: Picture | null = null;
+  private otherStage = 0;
+  private ties = new Ties();
   private body = h('div', 'my-body');
-  private side = h('div', 'my-side');
-  private tabs = h('div', 'my-tabs');
-  private pane = h('div', 'my-pane');
-  private note = h('div', 'my-note');
-  private slider = h('input', 'my-slider');
-  private position = h('span', 'my-pos');
-  private playButton: HTMLButtonElement;
-  private graph: GraphPane;
-  private stage = 0; private step = 0; private speed = 1; private timer = 0; private mode: 'before' | 'difference' | 'after' = 'difference'; private tab = '';
-  private collapsed = new Map<string, Set<number>>();
-  private selected: number | null = null; private lit = new Set<number>();
-  private model = new Model(null); private drawing: Drawing | null = null; private drawnKey = ''; private sequence = 0;
-  private reveal = new Map<number, number>();
-  private asGrid = true;
-  private onSource: (e: globalThis.Event) => void;
+  private graphs = h('div', 'my-graphs');
+  private source = h('div', 'my-presented');
+  private legend = h('div', 'my-legend my-svg');
+  private stories = new Map<number, Story>();
+  private lists = new Map<number, StepList>();
+  private scene: Scene | null = null;
+  private selected: number | null = null;
+  private lit: number[] = [];
+  private hits: number[] = []; private hit = 0;
+  private ends: (() => void)[] = [];
 
-  constructor(private host: El, private data: Payload, private pool: LayoutPool) {
+  constructor(private host: HTMLElement, readonly data: Payload, private pool: LayoutPool) {
     this.root.append(h('style', '', STYLE));
     this.root.tabIndex = 0;
     this.root.setAttribute('role', 'application');
-    this.root.setAttribute('aria-label', 'myia viewer');
+    this.root.setAttribute('aria-label', 'myia viewer. Press ? for its keys');
     this.root.dataset.lmSuppressShortcuts = 'true'; // the notebook's own keys must not act inside the viewer
     this.root.style.height = `${data.options.height || 640}px`;
-    this.theme();
-    this.graph = new GraphPane({ hover: id => this.hover(id), select: id => this.select(id), toggle: g => this.toggle(g) });
-    const zoom = h('div', 'my-zoom');
-    zoom.append(icon('plus', 'zoom in', () => this.graph.zoom(1.25)), icon('minus', 'zoom out', () => this.graph.zoom(0.8)), icon('fit', 'fit', () => this.graph.fit()));
-    this.graph.el.append(zoom, this.note);
-    this.tabs.setAttribute('role', 'tablist');
-    this.side.append(this.tabs, this.pane);
-    this.body.append(this.graph.el, this.side);
-    this.playButton = icon('play', 'play', () => this.toggleplay(), 'my-ib my-play');
-    this.slider.type = 'range';
-    this.slider.min = '0';
-    this.slider.setAttribute('aria-label', 'step');
-    this.slider.addEventListener('input', () => this.go(Number(this.slider.value)));
-    const speed = h('button', 'my-speed', '1×');
-    speed.title = 'speed';
-    speed.addEventListener('click', () => { this.speed = this.speed === 1 ? 2 : this.speed === 2 ? 4 : this.speed === 4 ? 0.5 : 1; speed.textContent = this.speed === 0.5 ? '½×' : `${this.speed}×`; });
-    this.player.append(icon('first', 'first step', () => this.go(0)), icon('prev', 'step back', () => this.go(this.step - 1)), this.playButton,
-      icon('next', 'step forward', () => this.go(this.step + 1)), icon('last', 'last step', () => this.go(this.events().length)), this.slider, this.position, speed);
-    this.root.append(this.rail, this.player, this.band, this.body, this.legend());
-    this.root.addEventListener('keydown', e => this.key(e));
-    this.host.append(this.root);
-    this.onSource = e => this.fromSource(e as CustomEvent);
-    document.addEventListener('myia:source', this.onSource);
-    const wanted = data.stages.findIndex(s => s.stage === data.options.stage);
-    const failed = data.stages.findIndex(s => s.error);
-    this.stage = wanted >= 0 ? wanted : failed >= 0 ? failed : Math.max(0, data.stages.findIndex(s => s.stage === 'adjoint' && s.events.length > 0));
-    this.enter();
+    this.ends.push(followTheme(this.root));
+    const line = { light: (l: number, c: number) => this.light(l, c), nodes: (ids: number[]) => this.ring(ids), origin: (l: number) => this.highlight([[l, 0, l, 1000]]), leave: () => { this.ring([]); this.highlight([]); } };
+    this.main = this.picture('graph');
+    this.side = new Side(data.source, line);
+    this.player = new Player(step => this.go(step), (step, back) => this.beside(step, back));
+    this.rail = new Rail(data.stages, {
+      stage: i => this.enter(i), search: text => this.search(text), next: back => this.nextHit(back), leave: () => this.root.focus(),
+      tools: [['compare', 'two stages side by side (C)', () => this.compare()], ['turn', 'turn the graph (T)', () => this.turn()], ['map', 'map (M)', () => this.main.map.toggle()], ['save', 'save the picture of this step (S)', () => this.save()],
+        ['help', 'keys and legend (?)', () => this.help()], ['full', 'presentation (P)', () => this.present()]]
+    });
+    this.band = new Band({ mode: m => { this.mode = m; void this.render(); }, grid: on => this.setGrid(on), go: step => this.go(step) });
+    this.source.append(sourceListing(data.source, line));
+    this.graphs.append(this.main.el, this.ties.el);
+    this.body.append(this.source, this.graphs, this.side.el);
+    this.root.append(this.rail.el, this.player.el, this.band.el, this.body, this.legend);
+    this.listen(this.root, 'keydown', e => act(this, e as KeyboardEvent));
+    this.listen(document, 'myia:source', e => this.fromSource(e as CustomEvent));
+    this.listen(document, 'fullscreenchange', () => { if (!document.fullscreenElement) this.setPresent(false); });
+    host.append(this.root);
+    const wanted = data.stages.findIndex(s => s.stage === data.options.stage), failed = data.stages.findIndex(s => s.error);
+    this.enter(wanted >= 0 ? wanted : failed >= 0 ? failed : Math.max(0, data.stages.findIndex(s => s.stage === 'adjoint' && s.events.length > 0)));
   }
 
-  dispose(): void { clearInterval(this.timer); document.removeEventListener('myia:source', this.onSource); this.pool.dispose(); this.root.remove(); }
+  private listen(target: EventTarget, type: string, f: (e: Event) => void): void { target.addEventListener(type, f); this.ends.push(() => target.removeEventListener(type, f)); }
 
-  private theme(): void {
-    const lab = document.body.dataset.jpThemeLight;
-    const dark = lab !== undefined ? lab === 'false' : matchMedia('(prefers-color-scheme: dark)').matches;
-    this.root.toggleAttribute('data-dark', dark);
+  private picture(label: string): Picture {
+    const made: Picture = new Picture(this.pool, { hover: id => this.hover(id, made), select: id => this.select(id, made), changed: () => void this.render(), message: text => { made.say(text); } }, label);
+    return made;
   }
+
+  dispose(): void { this.player.stop(); for (const end of this.ends) end(); this.main.dispose(); this.other?.dispose(); this.pool.dispose(); this.root.remove(); }
+
+  // -- stages and steps
 
   private snapshot(): Snapshot | undefined { return this.data.stages[this.stage]; }
-  private events(): Event[] { return this.snapshot()?.events ?? []; }
 
-  // -- stages
+  story(stage = this.stage): Story | undefined {
+    let story = this.stories.get(stage);
+    const s = this.data.stages[stage];
+    if (!story && s) this.stories.set(stage, (story = new Story(this.data.stages, s)));
+    return story;
+  }
 
-  private enter(): void {
-    const s = this.snapshot();
-    this.stop();
+  list(): StepList | null { return this.lists.get(this.stage) ?? null; }
+
+  enter(stage: number): void {
+    const s = this.data.stages[stage], story = this.story(stage);
+    if (!s || !story) return;
+    this.stage = stage;
     this.selected = null;
-    this.step = s ? s.events.length : 0;
-    this.reveal.clear();
-    s?.events.forEach((e, i) => {
-      const g = e.gradient;
-      const ids = g ? [g.forward, g.sensitivity, ...g.contributions.flatMap(c => [c.node, c.total])] : e.kind === 'infer' ? [] : [];
-      for (const id of ids) if (id !== null && !this.reveal.has(id)) this.reveal.set(id, i + 1);
-    });
-    this.tab = '';
-    this.drawRail();
-    this.render();
+    this.step = story.items.length;
+    this.player.enter(story.items);
+    if (story.items.length && !this.lists.has(stage)) this.lists.set(stage, new StepList(story, step => this.go(step), () => this.root.focus(), () => undefined));
+    this.side.enter(s, this.list());
+    this.rail.select(stage);
+    this.legend.replaceChildren(...(LEGEND[s.stage] ?? LEGEND.parsed).map(legendItem));
+    void this.render();
   }
 
-  private drawRail(): void {
-    this.rail.replaceChildren();
-    this.rail.setAttribute('role', 'tablist');
-    this.data.stages.forEach((s, i) => {
-      if (i) this.rail.append(h('span', 'my-sep', '›'));
-      const b = h('button', 'my-stage');
-      b.setAttribute('role', 'tab');
-      b.setAttribute('aria-selected', String(i === this.stage));
-      b.dataset.stage = s.stage;
-      b.append(h('b', '', s.stage), h('small', '', this.measure(s)));
-      if (s.error) b.dataset.error = '';
-      b.addEventListener('click', () => { this.stage = i; this.enter(); });
-      this.rail.append(b);
-    });
-    const tools = h('div', 'my-tools');
-    const search = h('input', 'my-search');
-    search.placeholder = 'Search  /';
-    search.setAttribute('aria-label', 'search nodes');
-    search.addEventListener('input', () => this.search(search.value));
-    search.addEventListener('keydown', e => { e.stopPropagation(); if (e.key === 'Escape') { search.value = ''; this.search(''); this.root.focus(); } });
-    tools.append(search, icon('help', 'keys and legend', () => this.help()), icon('full', 'present', () => this.present()));
-    this.rail.append(h('span', 'my-space'), tools);
-  }
-
-  private measure(s: Snapshot): string {
-    if (s.error) return s.error.code;
-    if (s.stage === 'run') return s.result || s.text;
-    if (s.stage === 'code') return `${s.code[0]?.lines.length ?? 0} lines`;
-    const n = countNodes(s.final);
-    return `${n} node${n === 1 ? '' : 's'}${s.time ? ` · ${s.time < 10 ? s.time.toFixed(1) : Math.round(s.time)} ms` : ''}`;
-  }
-
-  // -- steps
-
-  private go(step: number): void {
-    const n = this.events().length;
+  go(step: number): void {
+    const n = this.story()?.items.length ?? 0;
     this.step = Math.max(0, Math.min(n, step));
-    this.render();
+    void this.render();
   }
 
-  private toggleplay(): void {
-    if (this.timer) { this.stop(); return; }
-    if (this.step >= this.events().length) this.step = 0;
-    this.setPlay('pause');
-    this.timer = window.setInterval(() => { if (this.step >= this.events().length) this.stop(); else this.go(this.step + 1); }, STEP_MS / this.speed);
-    this.render();
+  /** The next step; under a filter, the next that it lets through. */
+  private beside(step: number, back: boolean): number {
+    const list = this.list();
+    if (list?.isFiltered) return list.beside(step, back);
+    return Math.max(0, Math.min(this.story()?.items.length ?? 0, step + (back ? -1 : 1)));
   }
 
-  private stop(): void { clearInterval(this.timer); this.timer = 0; this.setPlay('play'); }
-  private setPlay(name: string): void { this.playButton.querySelector('path')?.setAttribute('d', ICONS[name]); this.playButton.setAttribute('aria-label', name); }
-
-  private current(): Event | null { return this.step > 0 ? this.events()[this.step - 1] : null; }
+  setGrid(on: boolean): void { this.asGrid = on; void this.render(); }
 
   // -- drawing
 
   private async render(): Promise<void> {
-    const s = this.snapshot();
-    const my = ++this.sequence;
-    const n = this.events().length;
-    this.player.hidden = n === 0;
-    this.slider.max = String(n);
-    this.slider.value = String(this.step);
-    this.position.replaceChildren(h('b', '', String(this.step)), document.createTextNode(` of ${n}`));
+    const s = this.snapshot(), story = this.story();
+    if (!s || !story) return;
+    const key = this.root.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset.key ?? '' : null;
+    const scene = (this.scene = story.scene(this.step, this.mode, this.asGrid && !this.other));
+    this.player.draw(this.step, scene.item?.title ?? 'before the first step');
+    this.band.draw({ story, scene, step: this.step, mode: this.mode, asGrid: this.asGrid, hasGrid: !this.other && (scene.grid !== null || !this.asGrid) && (s.stage === 'adjoint' || story.isRun) && story.items.length > 0, compared: this.other !== null });
+    if (s.error) this.band.el.hidden = true;
+    this.side.step(this.step);
+    if (key !== null && !this.root.contains(document.activeElement)) ([...this.root.querySelectorAll<HTMLElement>('[data-key]')].find(e => key && e.dataset.key === key) ?? this.root).focus({ preventScroll: true });
     this.root.dataset.step = String(this.step);
-    this.root.dataset.stage = s?.stage ?? '';
-    this.drawBand();
-    this.drawSide();
-    if (!s) return;
-    const delta = isDelta(s);
-    const event = this.current();
-    const grid = s.stage === 'adjoint' && this.asGrid ? this.grid(s) : null;
-    if (grid) {
-      this.model = modelAt(s, n);
-      const made = drawGrid(grid, this.step, this.valueOf, id => this.hover(id));
-      this.graph.place_(made.root, made.width, made.height, this.root.dataset.drawn === `grid ${grid.graph}`, made.now);
-      this.root.dataset.drawn = `grid ${grid.graph}`;
-      this.drawnKey = '';
-      this.note.textContent = '';
-      this.root.dataset.ready = '1';
+    this.root.dataset.stage = s.stage;
+    if (scene.span && scene.item) this.markSource([scene.span]);
+    try {
+      const shown = await this.main.show(s.stage, scene, s.stage === 'typed' ? 'type' : 'value', { hover: id => this.hover(id, this.main), select: id => this.select(id, this.main) });
+      if (!shown) return;
+      if (s.stage === 'run' && s.trace?.is_cut) this.main.say(`The run is longer: its first ${s.trace.nodes.length} values are here`);
+      if (this.other) await this.drawOther();
+    } catch (problem) {
+      if (problem instanceof Error && problem.message === STOPPED) return;
+      this.root.dataset.error = String(problem);
+      this.main.say(`The graph could not be drawn: ${String(problem)}`);
       return;
     }
-    const before = delta && event && this.mode !== 'after';
-    this.model = delta ? modelAt(s, before && this.mode === 'before' ? this.step - 1 : this.step) : modelAt(s, n);
-    const ghosts: NodeView[] = [];
-    if (delta && event && this.mode === 'difference') {
-      const old = modelAt(s, this.step - 1);
-      for (const id of event.removed) { const g = old.nodes.get(id); if (g) ghosts.push(g); }
-    }
-    let closed = this.collapsed.get(s.stage);
-    if (!closed) { closed = autoCollapse(this.model, AUTO_LIMIT); this.collapsed.set(s.stage, closed); }
-    const detail = s.stage === 'typed' ? 'type' : 'value';
-    this.drawing = build(this.model, closed, detail, ghosts);
-    const key = this.drawing.dot + s.stage + [...this.drawing.boxes.values()].map(b => b.lines.join('|')).join('~');
-    if (key !== this.drawnKey) {
-      try {
-        const layout = await this.pool.layout(this.drawing.dot);
-        if (my !== this.sequence || !this.drawing) return;
-        const same = this.drawnKey !== '' && this.root.dataset.drawn === s.stage;
-        this.graph.draw(this.model, this.drawing, layout, same);
-        this.drawnKey = key;
-        this.root.dataset.drawn = s.stage;
-      } catch (problem) {
-        this.root.dataset.error = String(problem);
-        this.note.textContent = `The graph could not be drawn: ${String(problem)}`;
-        return;
-      }
-    }
-    this.graph.look(this.look());
-    this.note.textContent = closed.size ? `${closed.size} function${closed.size === 1 ? '' : 's'} closed` : '';
-    if (event) { const target = event.focus.find(id => this.graph.has(id)); if (target !== undefined) this.graph.show(target); }
+    this.ring(this.lit);
+    this.root.dataset.drawn = scene.grid ? `grid ${scene.grid.graph}` : s.stage;
     this.root.dataset.ready = '1';
   }
 
-  /** The grid of the function that the current step belongs to (before the first step: of the first function; at the end: of the longest). */
-  private grid(s: Snapshot): Grid | null {
-    const typed = this.data.stages.find(x => x.stage === 'typed');
-    const primal = new Map([...(s.initial?.nodes ?? []), ...(typed?.final?.nodes ?? [])].map(x => [x.id, x] as const));
-    const graphs = new Map([...(s.initial?.graphs ?? []), ...(typed?.final?.graphs ?? [])].map(g => [g.id, g] as const));
-    const finals = new Map((s.final?.nodes ?? []).map(x => [x.id, x] as const));
-    const count = new Map<number, number>();
-    for (const e of s.events) if (e.gradient) count.set(e.gradient.graph, (count.get(e.gradient.graph) ?? 0) + 1);
-    let wanted = this.current()?.gradient?.graph ?? null;
-    if (wanted === null || this.step === s.events.length) wanted = [...count.entries()].sort((a, b) => b[1] - a[1])[0]?.[0] ?? null;
-    const g = wanted === null ? undefined : graphs.get(wanted);
-    if (!g) return null;
-    const label = (id: number): string => { const x = finals.get(id); return x ? x.name || x.label : ''; };
-    const made = rows(s.events, g.id, primal, g.parameters, g.captured, g.name, label);
-    for (const r of made?.rows ?? []) if (r.isParameter && r.forward === null) r.forward = [...finals.values()].find(x => x.kind === 'parameter' && x.how === '▶' && x.primal === r.id)?.id ?? null;
-    return made;
-  }
+  // -- two stages side by side
 
-  private look(): Look {
-    const look = emptyLook(), s = this.snapshot(), event = this.current();
-    for (const id of this.lit) look.lit.add(id);
-    if (this.selected !== null) look.lit.add(this.selected);
-    if (!s) return look;
-    for (const n of this.model.nodes.values()) if (n.role === 'sensitivity' && n.value) look.solid.add(n.id);
-    if (isDelta(s) && event && this.mode === 'difference') {
-      look.quiet = true;
-      for (const id of event.removed) look.removed.add(id);
-      for (const id of event.produced) look.added.add(id);
-      for (const n of event.added) look.added.add(n.id);
-    } else if (event) {
-      for (const id of event.focus) look.now.add(id);
-    }
-    if (!isDelta(s)) for (const [id, at] of this.reveal) { if (at > this.step) look.todo.add(id); else if (at === this.step) look.appear.add(id); }
-    return look;
-  }
-
-  private toggle(graph: number): void {
-    const s = this.snapshot();
-    if (!s) return;
-    const closed = this.collapsed.get(s.stage) ?? new Set<number>();
-    if (closed.has(graph)) closed.delete(graph); else if (graph !== this.model.root) closed.add(graph);
-    this.collapsed.set(s.stage, closed);
-    this.render();
-  }
-
-  private valueOf = (id: number): string => this.model.nodes.get(id)?.value ?? '';
-
-  private drawBand(): void {
-    const s = this.snapshot(), event = this.current();
-    this.band.replaceChildren();
-    if (!s || s.error || this.events().length === 0) { this.band.hidden = true; return; }
-    this.band.hidden = false;
-    const say = h('div', 'my-say');
-    if (!event) say.append(h('b', '', 'Before the first step.'), h('span', '', `${this.events().length} steps. Press space to play.`));
+  compare(): void {
+    if (this.other) { this.other.el.parentElement?.remove(); this.other.dispose(); this.other = null; this.ties.clear(); }
     else {
-      say.append(h('b', '', event.title), h('span', '', event.reason));
-      if (event.location) say.append(h('code', '', `${event.family} · ${event.location}`));
-      if (event.gradient) {
-        const b = h('button', 'my-tab', this.asGrid ? 'Show the whole graph' : 'Show the grid');
-        b.addEventListener('click', () => { this.asGrid = !this.asGrid; this.drawnKey = ''; this.render(); });
-        say.append(b);
-      }
-      if (event.kind === 'rewrite') {
-        const modes = h('div');
-        for (const mode of ['before', 'difference', 'after'] as const) {
-          const b = h('button', 'my-tab', mode[0].toUpperCase() + mode.slice(1));
-          b.setAttribute('aria-selected', String(this.mode === mode));
-          b.addEventListener('click', () => { this.mode = mode; this.render(); });
-          modes.append(b);
-        }
-        say.append(modes);
-      }
+      this.other = this.picture('graph of the other stage');
+      this.other.direction = this.main.direction;
+      const drawable = this.data.stages.map((s, i) => [s, i] as const).filter(([s]) => s.final);
+      this.otherStage = Math.max(...drawable.map(x => x[1]).filter(i => i < this.stage), drawable[0]?.[1] ?? 0);
+      const choice = h('select', 'my-other');
+      choice.setAttribute('aria-label', 'the other stage');
+      for (const [s, i] of drawable) { const o = h('option', '', s.stage); o.value = String(i); choice.append(o); }
+      choice.value = String(this.otherStage);
+      choice.addEventListener('change', () => { this.otherStage = Number(choice.value); void this.drawOther(); });
+      this.graphs.prepend(h('div', 'my-otherpane', undefined, choice, this.other.el));
     }
-    const eq = h('div', 'my-eq');
-    if (event?.equation.length) eq.append(equation(event.equation, this.valueOf, true));
-    this.band.append(say, eq);
+    this.root.toggleAttribute('data-compare', this.other !== null);
+    void this.render();
   }
 
-  // -- panes
-
-  private drawSide(): void {
-    const s = this.snapshot();
-    this.tabs.replaceChildren();
-    this.pane.replaceChildren();
-    if (!s) return;
-    const names: string[] = [];
-    if (s.error) names.push('Error');
-    if (s.events.length) names.push(s.stage === 'optimized' ? 'Rewrites' : s.stage === 'adjoint' ? 'Derivation' : 'Steps');
-    for (const c of s.code) names.push(c.title);
-    names.push('Source');
-    if (s.stage !== 'code' && s.stage !== 'run') names.push('Text');
-    if (this.selected !== null) names.push('Node');
-    if (!names.includes(this.tab)) this.tab = names[0];
-    for (const name of names) {
-      const b = h('button', 'my-tab', name[0].toUpperCase() + name.slice(1));
-      b.setAttribute('role', 'tab');
-      b.setAttribute('aria-selected', String(name === this.tab));
-      b.addEventListener('click', () => { this.tab = name; this.drawSide(); });
-      this.tabs.append(b);
-    }
-    const code = s.code.find(c => c.title === this.tab);
-    if (this.tab === 'Error') this.errorPane(s);
-    else if (code) this.codePane(code);
-    else if (this.tab === 'Text') this.textPane(s.text);
-    else if (this.tab === 'Source') this.sourcePane();
-    else if (this.tab === 'Node') this.nodePane();
-    else this.listPane(s);
+  private async drawOther(): Promise<void> {
+    const s = this.data.stages[this.otherStage], story = this.story(this.otherStage);
+    if (!this.other || !s || !story) return;
+    const scene = story.scene(story.items.length, 'after', false);
+    scene.focus = [];
+    scene.look.now.clear();
+    await this.other.show(s.stage, scene, s.stage === 'typed' ? 'type' : 'value', { hover: () => undefined, select: () => undefined });
+    this.root.dataset.other = s.stage;
   }
 
-  private errorPane(s: Snapshot): void {
-    const e = s.error;
-    if (!e) return;
-    const box = h('div', 'my-error');
-    box.append(h('b', '', `${e.code}  ${e.message}`));
-    if (e.line_text && e.span) {
-      const line = e.line_text.trimStart(), shift = e.line_text.length - line.length;
-      box.append(h('pre', '', `line ${e.span[0]}: ${line}\n${' '.repeat(`line ${e.span[0]}: `.length + Math.max(0, e.span[1] - shift))}${'^'.repeat(Math.max(1, e.span[3] - e.span[1]))}`));
-    }
-    if (e.hint) box.append(h('p', '', e.hint));
-    this.pane.append(box);
-  }
-
-  private listPane(s: Snapshot): void {
-    const list = h('ul', 'my-list');
-    let family = '', nothing = 0;
-    const from = s.events.length > 600 ? Math.max(0, this.step - 300) : 0, to = Math.min(s.events.length, from + 600);
-    let now: El | null = null;
-    for (let i = from; i < to; i++) {
-      const e = s.events[i];
-      if (e.kind === 'pass') { nothing++; if (i + 1 !== this.step) continue; }
-      if (s.stage === 'optimized' && e.pass_name !== family) {
-        family = e.pass_name;
-        const head = h('h4', '', family);
-        head.append(h('span', '', e.family));
-        list.append(head);
-      }
-      const li = h('li');
-      li.append(h('i', '', String(i + 1)));
-      if (e.equation.length) li.append(equation(e.equation, () => '', false), h('span', 'jp-sr-only my-sr', ''));
-      else li.append(document.createTextNode(e.title));
-      if (e.removed.length || e.added.length) {
-        const d = h('span', 'my-delta');
-        d.append(h('span', 'my-minus', `−${e.removed.length} `), h('span', 'my-plus', `+${e.added.filter(n => n.kind === 'apply').length}`));
-        li.append(d);
-      }
-      li.title = e.equation.length ? plainText(e.equation) : e.reason;
-      if (i + 1 === this.step) { li.dataset.now = ''; now = li; } else if (i + 1 > this.step) li.dataset.todo = '';
-      li.addEventListener('click', () => this.go(i + 1));
-      list.append(li);
-    }
-    if (nothing) list.append(h('h4', '', `${nothing} pass${nothing === 1 ? '' : 'es'} changed nothing`));
-    this.pane.append(list);
-    if (now) { const top = now.offsetTop; if (top < this.pane.scrollTop || top > this.pane.scrollTop + this.pane.clientHeight - 40) this.pane.scrollTop = top - this.pane.clientHeight / 2; }
-  }
-
-  private textPane(text: string): void { this.codeLines(text.split('\n'), [], []); }
-  private codePane(code: CodeText): void { this.codeLines(code.lines, code.origin, code.nodes); }
-
-  private codeLines(lines: string[], origin: number[], nodes: number[][]): void {
-    const pre = h('div', 'my-code');
-    lines.slice(0, 4000).forEach((line, i) => {
-      const row = h('div');
-      row.append(h('span', 'my-ln', String(i + 1)), document.createTextNode(line));
-      if (origin[i]) row.addEventListener('pointerenter', () => this.highlight([[origin[i], 0, origin[i], 1000]]));
-      if (nodes[i]?.length) { row.addEventListener('pointerenter', () => { this.lit = new Set(nodes[i]); this.graph.look(this.look()); }); }
-      row.addEventListener('pointerleave', () => { this.lit.clear(); this.highlight([]); this.graph.look(this.look()); });
-      pre.append(row);
-    });
-    if (lines.length > 4000) pre.append(h('div', '', `… ${lines.length - 4000} more lines`));
-    this.pane.append(pre);
-  }
-
-  private sourcePane(): void {
-    const pre = h('div', 'my-code my-source');
-    this.data.source.split('\n').forEach((line, i) => {
-      const row = h('div');
-      row.dataset.line = String(i + 1);
-      row.append(h('span', 'my-ln', String(i + 1)), h('span', '', line));
-      row.addEventListener('pointermove', e => {
-        const text = row.lastElementChild as El;
-        const box = text.getBoundingClientRect();
-        const column = line.length ? Math.floor(((e.clientX - box.left) / Math.max(1, box.width)) * line.length) : 0;
-        this.light(i + 1, column);
-      });
-      row.addEventListener('pointerleave', () => { this.lit.clear(); this.graph.look(this.look()); });
-      pre.append(row);
-    });
-    this.pane.append(pre);
-  }
-
-  private markSource(spans: Span[]): void {
-    this.pane.querySelectorAll<El>('.my-source div').forEach(row => {
-      const line = Number(row.dataset.line), span = spans.find(s => line >= s[0] && line <= s[2]);
-      row.toggleAttribute('data-lit', Boolean(span));
-      const cell = row.lastElementChild as El, text = cell.textContent ?? '';
-      if (span && span[0] === span[2]) {
-        const mark = h('mark', '', text.slice(span[1], span[3]));
-        cell.replaceChildren(document.createTextNode(text.slice(0, span[1])), mark, document.createTextNode(text.slice(span[3])));
-      } else cell.replaceChildren(document.createTextNode(text));
-    });
-  }
-
-  private nodePane(): void {
-    const n = this.selected === null ? undefined : this.model.nodes.get(this.selected);
-    if (!n) return;
-    const list = h('dl', 'my-props');
-    const add = (k: string, v: string) => { if (v) list.append(h('dt', '', k), h('dd', '', v)); };
-    add('name', n.name || n.label);
-    add('operation', n.op);
-    add('type', n.type);
-    add('value', n.value);
-    add('role', n.role);
-    add('keeps', n.keeps.join(', '));
-    add('line', n.span ? String(n.span[0]) : '');
-    add('made by', n.how);
-    add('uses', [...this.model.nodes.values()].filter(x => x.inputs.includes(n.id)).map(x => x.name || x.label || x.symbol).join(', '));
-    this.pane.append(list);
+  turn(): void {
+    const next: Direction = this.main.direction === 'TB' ? 'LR' : 'TB';
+    this.main.direction = next;
+    if (this.other) this.other.direction = next;
+    if (this.scene?.grid) this.asGrid = false;
+    this.root.dataset.direction = next;
+    void this.render();
   }
 
   // -- links
 
-  private hover(id: number | null): void {
-    const n = id === null ? undefined : this.model.nodes.get(id);
+  private hover(id: number | null, where: Picture): void {
+    const n = id === null ? undefined : where.nodeOf(id);
     this.highlight(n?.span ? [n.span] : []);
-    this.lit.clear();
-    if (n) {
-      for (const x of this.model.nodes.values()) if ((n.primal !== null && (x.id === n.primal || x.primal === n.primal)) || x.primal === n.id) if (x.id !== n.id && x.kind !== 'constant') this.lit.add(x.id);
-    }
-    this.graph.look(this.look());
+    const elsewhere = this.other && where === this.other ? this.main : this.other;
+    this.ties.clear();
+    if (!n) { this.main.pane.light(this.lit); this.other?.pane.light([]); return; }
+    const kin = tied(n, where.model).filter(x => x !== n.id);
+    where.pane.light(kin);
+    if (!elsewhere) return;
+    const there = tied(n, elsewhere.model).filter(x => elsewhere.pane.has(x));
+    elsewhere.pane.light(there);
+    this.ties.draw(where.pane, n.id, elsewhere.pane, there);
   }
 
+  private ring(ids: number[]): void { this.lit = ids; this.main.pane.light([...ids, ...(this.selected === null ? [] : [this.selected])]); this.main.map.mark(ids); }
+
+  private markSource(spans: Span[]): void { this.side.mark(spans); markRanges(this.source, spans); }
+
   private highlight(spans: Span[]): void {
-    this.markSource(spans);
+    this.markSource(spans.length ? spans : this.scene?.item && this.scene.span ? [this.scene.span] : []);
     this.host.dispatchEvent(new CustomEvent('myia:highlight', { bubbles: true, composed: true, detail: { source: this.data.source, spans } }));
   }
 
-  private select(id: number): void {
+  private select(id: number, where: Picture): void {
     this.selected = this.selected === id ? null : id;
-    if (this.selected !== null) this.tab = 'Node';
-    this.drawSide();
-    this.graph.look(this.look());
+    const view = this.selected === null ? undefined : where.nodeOf(id);
+    this.side.select(view ? { view, model: where.model, value: where === this.main && this.scene ? this.scene.values(id) || (this.story()?.isRun ? 'not yet' : '') : view.value } : null);
+    this.ring(this.lit);
   }
 
-  private light(line: number, column: number): void {
-    this.lit = new Set(nodeAt(this.model.nodes.values(), line, column));
-    this.graph.look(this.look());
-  }
+  private light(line: number, column: number): void { this.ring(nodeAt(this.main.model.nodes.values(), line, column)); }
 
   /** The labextension tells where the pointer or the cursor is in the cell's editor. */
   private fromSource(e: CustomEvent): void {
-    const d = e.detail as { cell?: Element; line?: number; column?: number } | null;
-    const cell = this.host.closest('.jp-Cell');
+    const d = e.detail as { cell?: Element; line?: number; column?: number } | null, cell = this.host.closest('.jp-Cell');
     if (!d || !cell || d.cell !== cell) return;
-    if (typeof d.line !== 'number' || typeof d.column !== 'number') { this.lit.clear(); this.graph.look(this.look()); return; }
-    this.light(d.line, d.column);
+    if (typeof d.line !== 'number' || typeof d.column !== 'number') this.ring([]); else this.light(d.line, d.column);
   }
+
+  // -- search
 
   private search(text: string): void {
-    const q = text.trim().toLowerCase();
-    this.lit = new Set(q ? [...this.model.nodes.values()].filter(n => describe(n).toLowerCase().includes(q)).map(n => n.id) : []);
-    this.graph.look(this.look());
-    const first = [...this.lit].find(id => this.graph.has(id));
-    if (first !== undefined) this.graph.show(first);
-    this.note.textContent = q ? `${this.lit.size} found` : '';
+    this.hits = found(this.main.model, text);
+    this.hit = -1;
+    this.rail.count(text.trim() ? `${this.hits.length ? '' : 'none'}` : '');
+    this.ring(this.hits);
+    if (this.hits.length) this.nextHit(false);
   }
 
-  // -- keys, help, presentation
-
-  private key(e: KeyboardEvent): void {
-    if (e.target instanceof HTMLInputElement && e.target.type !== 'range') return;
-    const stages = this.data.stages.length;
-    const actions: Record<string, () => void> = {
-      ArrowRight: () => this.go(this.step + 1), j: () => this.go(this.step + 1), ArrowLeft: () => this.go(this.step - 1), k: () => this.go(this.step - 1),
-      Home: () => this.go(0), End: () => this.go(this.events().length), ' ': () => this.toggleplay(),
-      '[': () => { this.stage = Math.max(0, this.stage - 1); this.enter(); }, ']': () => { this.stage = Math.min(stages - 1, this.stage + 1); this.enter(); },
-      d: () => { this.mode = this.mode === 'before' ? 'difference' : this.mode === 'difference' ? 'after' : 'before'; this.render(); },
-      '+': () => this.graph.zoom(1.25), '-': () => this.graph.zoom(0.8), '0': () => this.graph.fit(), p: () => this.present(), '?': () => this.help(),
-      '/': () => this.rail.querySelector<HTMLInputElement>('.my-search')?.focus(), Escape: () => this.root.querySelector('.my-help')?.remove()
-    };
-    const n = Number(e.key);
-    const action = actions[e.key] ?? actions[e.key.toLowerCase()] ?? (n >= 1 && n <= stages ? () => { this.stage = n - 1; this.enter(); } : undefined);
-    if (!action || e.ctrlKey || e.metaKey || e.altKey) return;
-    action();
-    e.preventDefault();
-    e.stopPropagation();
+  /** Goes to the next node found; opens its function when it is closed. */
+  nextHit(back: boolean): void {
+    if (!this.hits.length) return;
+    this.hit = (this.hit + (back ? -1 : 1) + this.hits.length) % this.hits.length;
+    this.rail.count(`${this.hit + 1} of ${this.hits.length}`);
+    const id = this.hits[this.hit], go = () => { this.main.pane.show(id); this.ring(this.hits); this.main.map.mark(this.hits); };
+    if (this.main.pane.has(id)) { go(); return; }
+    if (this.scene?.grid) this.asGrid = false;
+    this.main.reveal(id);
+    void this.render().then(go);
   }
 
-  private present(): void { if (document.fullscreenElement) void document.exitFullscreen(); else void this.root.requestFullscreen?.().then(() => setTimeout(() => this.graph.fit(), 60)); }
+  // -- help, saving, presentation
 
-  private help(): void {
+  help(): void {
     const open = this.root.querySelector('.my-help');
-    if (open) { open.remove(); return; }
-    const box = h('div', 'my-help');
-    const table = h('table');
-    for (const [k, what] of KEYS) { const r = h('tr'); const key = h('td'); key.append(h('kbd', '', k)); r.append(key, h('td', '', what)); table.append(r); }
-    box.append(h('h3', '', 'Keys'), table, h('p', '', 'Primal: the function itself. ▶ the same values, keeping what ◀ will need. ◀ backpropagator: from the sensitivity of the result to those of the arguments. ∇ sensitivity: how much the result changes with this value.'), h('p', '', 'Click a closed function to open it; double-click an open one to close it.'));
-    this.root.append(box);
+    if (open) { open.remove(); this.root.focus(); return; }
+    const page = helpPage(() => { page.remove(); this.root.focus(); });
+    this.root.append(page);
+    page.focus();
   }
 
-  private legend(): El {
-    const bar = h('div', 'my-legend my-svg');
-    const items: [string, string, string][] = [['r-primal', 'parameter', 'pill'], ['r-forward', 'forward ▶', 'rect'], ['r-backpropagator', 'backpropagator ◀', 'sign'], ['r-sensitivity solid', 'sensitivity ∇', 'pill'],
-      ['r-free', 'captured', 'pill'], ['r-constant', 'constant', 'cut'], ['r-primal todo', 'not yet', 'rect']];
-    for (const [cls, text, form] of items) {
-      const s = h('span');
-      const v = svg('svg', { viewBox: '0 0 30 16', 'aria-hidden': 'true' });
-      const g = svg('g', { class: `node ${cls}` });
-      const d = form === 'pill' ? 'M8,1 H22 A7,7 0 0 1 22,15 H8 A7,7 0 0 1 8,1 Z' : form === 'sign' ? 'M8,1 H29 V15 H8 L1,8 Z' : form === 'cut' ? 'M2,1 H23 L28,6 V15 H2 Z' : 'M4,1 H26 Q29,1 29,4 V12 Q29,15 26,15 H4 Q1,15 1,12 V4 Q1,1 4,1 Z';
-      g.append(svg('path', { class: 'shape', d }));
-      v.append(g);
-      s.append(v, document.createTextNode(text));
-      bar.append(s);
-    }
-    return bar;
+  save(): void {
+    const open = this.root.querySelector('.my-savemenu');
+    if (open) { open.remove(); return; }
+    const menu = saveMenu(() => ({ ...this.main.shown(), background: getComputedStyle(this.root).backgroundColor, name: `${this.snapshot()?.stage ?? 'graph'}-step-${this.step}`,
+      dot: () => dotText(this.main.model, this.main.forDot(), this.story()?.isRun ? this.scene?.look.texts ?? null : null, this.snapshot()?.stage ?? 'graph') }),
+    () => { menu.remove(); this.root.focus(); }, text => this.main.say(text));
+    this.root.append(menu);
+    menu.querySelector('button')?.focus();
+  }
+
+  /** Closes what lies over the graph; false when nothing did. */
+  closeOverlay(): boolean {
+    const over = this.root.querySelector('.my-help, .my-savemenu');
+    over?.remove();
+    if (!over && this.root.dataset.present !== undefined) { this.present(); return true; }
+    if (over) this.root.focus();
+    return over !== null;
+  }
+
+  present(): void {
+    const on = this.root.dataset.present === undefined;
+    this.setPresent(on);
+    if (!on) { if (document.fullscreenElement) void document.exitFullscreen(); return; }
+    void this.root.requestFullscreen?.().catch(() => undefined); // where full screen is refused, the viewer covers the window
+  }
+
+  private setPresent(on: boolean): void {
+    this.root.toggleAttribute('data-present', on);
+    this.main.pane.largest = on ? 2 : 1.25;
+    setTimeout(() => this.main.pane.fit(), 80);
   }
 }
-
-export type { Token };

@@ -10,7 +10,7 @@ from myia_notebook.ir.text import print_program
 from myia_notebook.optimize.events import NodeForm, Recorder, Rewrite
 from myia_notebook.optimize.signatures import targets
 from myia_notebook.pipeline import Unit
-from myia_notebook.snapshot import CodeText, Contribution, Event, GradientStep, GraphView, NodeView, Snapshot, State
+from myia_notebook.snapshot import CodeText, Contribution, Event, GradientStep, GraphView, NodeView, Snapshot, State, Trace
 from myia_notebook.view.equation import Writer
 from myia_notebook.view.graph_json import Identity, Viewer
 from myia_notebook.view.labels import Source, plain_name, value_text
@@ -264,10 +264,11 @@ def add_values(stages: dict[str, Snapshot], values: dict[int, list[Any]], identi
         stages[name] = replace(snapshot, initial=filled(snapshot.initial), final=filled(snapshot.final))
 
 
-def run_snapshot(stages: dict[str, Snapshot], source: str, value: Any, milliseconds: float) -> Snapshot:
-    last = stages.get("optimized")
+def run_snapshot(stages: dict[str, Snapshot], source: str, value: Any, milliseconds: float, trace: Trace | None = None) -> Snapshot:
+    """The run: the adjoint graph, whose values the trace gives one by one (the optimized graph has the same value in fewer steps)."""
+    last = stages.get("adjoint") or stages.get("optimized")
     text = value_text(value) if not hasattr(value, "__myia_function__") else repr(value)
-    return Snapshot("run", text, source, None, last.final if last is not None else None, result=text, time=milliseconds)
+    return Snapshot("run", text, source, None, last.final if last is not None else None, result=text, trace=trace, time=milliseconds)
 
 
 __all__ = ["add_values", "parsed_snapshot", "run_snapshot", "snapshot_of"]

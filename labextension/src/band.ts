@@ -1,0 +1,75 @@
+/** The band over the graph: the step in one sentence, its equation with every number under its symbol, and the iterations of a loop. */
+import { equation, ValueOf } from './equation';
+import { button, h } from './elements';
+import { parts } from './steps';
+import { Loop, Mode, Scene, Story } from './story';
+
+export interface BandState { story: Story; scene: Scene; step: number; mode: Mode; asGrid: boolean; hasGrid: boolean; compared: boolean }
+export interface BandHooks { mode(m: Mode): void; grid(on: boolean): void; go(step: number): void }
+
+export class Band {
+  readonly el = h('div', 'my-band');
+  constructor(private hooks: BandHooks) { this.el.setAttribute('aria-live', 'polite'); }
+
+  draw(s: BandState): void {
+    this.el.replaceChildren();
+    const { story, scene } = s, n = story.items.length;
+    this.el.hidden = n === 0;
+    if (!n) return;
+    const say = h('div', 'my-say'), item = scene.item;
+    if (!item) say.append(h('b', '', 'Before the first step.'), h('span', '', `${n} step${n === 1 ? '' : 's'}. Press space to play.`));
+    else {
+      say.append(h('b', '', item.title));
+      if (item.reason) say.append(h('span', '', item.reason));
+      if (item.place) say.append(h('code', '', item.place));
+    }
+    say.append(this.choices(s));
+    this.el.append(say);
+    const equations = h('div', 'my-eq');
+    if (item?.equation.length) for (const part of parts(item.equation)) equations.append(equation(part, scene.values as ValueOf, true));
+    if (equations.children.length) this.el.append(equations);
+    if (scene.loop) this.el.append(this.iterations(scene.loop, story, s.step));
+    this.el.classList.toggle('my-withloop', scene.loop !== null);
+  }
+
+  private choices(s: BandState): HTMLElement {
+    const row = h('div', 'my-choices');
+    if (s.story.isRewriting && s.scene.item) {
+      for (const mode of ['before', 'difference', 'after'] as const) {
+        const b = button(mode[0].toUpperCase() + mode.slice(1), `${mode} (D)`, () => this.hooks.mode(mode), 'my-choice');
+        b.dataset.key = `mode-${mode}`;
+        b.setAttribute('aria-pressed', String(s.mode === mode));
+        row.append(b);
+      }
+    }
+    if (s.hasGrid) for (const on of [true, false]) {
+      const b = button(on ? 'Grid' : 'Whole graph', on ? 'one row, one variable (G)' : 'all functions as a graph (G)', () => this.hooks.grid(on), 'my-choice');
+      b.dataset.key = `grid-${on}`;
+      b.setAttribute('aria-pressed', String(s.asGrid === on));
+      row.append(b);
+    }
+    return row;
+  }
+
+  /** One column an iteration: the value above, the sensitivity below; what has not been computed says so. A click goes there. */
+  private iterations(loop: Loop, story: Story, step: number): HTMLElement {
+    const table = h('div', 'my-loop'), most = 9, half = Math.floor(most / 2), n = loop.columns.length;
+    const from = Math.max(0, Math.min(loop.now - half, n - most)), to = Math.min(n, from + most);
+    table.setAttribute('role', 'group');
+    table.setAttribute('aria-label', `${loop.variable} over the ${n} ${loop.word}s of ${loop.name}`);
+    const heads = h('div', 'my-loophead', undefined, h('span', '', loop.word), h('span', 'my-role-forward', `▶ ${loop.variable}`), h('span', 'my-role-sensitivity', `∇ ${loop.variable}`));
+    const rail = h('div', 'my-loopcols');
+    if (from > 0) rail.append(h('span', 'my-loopmore', `… ${from}`));
+    for (let k = from; k < to; k++) {
+      const c = loop.columns[k], b = button('', '', () => this.hooks.go(story.stepOf(loop, k, step)), 'my-loopcol');
+      b.dataset.key = `iteration-${k}`;
+      b.append(h('span', 'my-loopno', String(k + 1)), h('span', c.value ? 'my-cell' : 'my-cell my-notyet', c.value || 'not yet'), h('span', c.sensitivity ? 'my-cell my-sens' : 'my-cell my-notyet', c.sensitivity || 'not yet'));
+      b.setAttribute('aria-label', `${loop.word} ${k + 1}: ${loop.variable} ${c.value || 'not yet'}, sensitivity ${c.sensitivity || 'not yet'}`);
+      if (k === loop.now) b.setAttribute('aria-current', 'true');
+      rail.append(b);
+    }
+    if (to < n) rail.append(h('span', 'my-loopmore', `${n - to} …`));
+    table.append(heads, rail);
+    return table;
+  }
+}
