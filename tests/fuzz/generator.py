@@ -138,7 +138,7 @@ class Generator:
         scope["float"].append(v)
 
     def s_update(self, i, scope, depth, loop):  # type: ignore[no-untyped-def]
-        own = [v for v in scope["float"] if v != "x"]
+        own = [v for v in scope["float"] if v != "x" and not v.startswith("c")]  # not what a closure captured
         if not own:
             return self.s_assign(i, scope, depth, loop)
         v = self.r.choice(own)
