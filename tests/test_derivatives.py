@@ -125,8 +125,8 @@ def force(x, y, w):
     plain: dict[str, Any] = {"sqrt": mpmath.sqrt, "mpf": mpmath.mpf}
     exec(force + PARTICLE.replace("FORCE", "force(x, y, w)"), plain)
     with mpmath.workdps(30):
-        w = mpmath.mpf(0)
-        for _ in range(6):
+        w = mpmath.mpf("0.2")
+        for _ in range(3):
             w -= mpmath.diff(plain["cost"], w) / mpmath.diff(plain["cost"], w, 2)
         return float(w)
 
