@@ -53,12 +53,8 @@ def gradient(graph: Graph, wrt: tuple[int, ...]) -> Graph:
     return made
 
 
-def compiled(graph: Graph) -> tuple[Graph, Any]:
-    """The expanded program and its native form."""
-    expanded = expand_gradients(graph, optimize)
-    assert verify_typed(expanded) == []
-    small = optimize(expanded)
-    return expanded, compile_cpu(lower(small))
+def native(expanded: Graph) -> Any:
+    return compile_cpu(lower(optimize(expanded)))
 
 
 def direction(value: Any, seed: int) -> Any:
@@ -85,12 +81,14 @@ def setting(primitive: Primitive, sample: Sample) -> tuple[Graph, list[Any], tup
 def test_forward_is_reverse(primitive: Primitive, sample: Sample, number: int) -> None:
     scalar, inputs, active, dots, single = setting(primitive, sample)
     tolerance = 2e-5 if single else 1e-12
-    forward, native = compiled(directional(scalar, active))
+    forward = expand_gradients(directional(scalar, active))
+    assert verify_typed(forward) == []
     found = run(forward, [*inputs, *dots])
     assert type_of_value(found) == scalar.result
     gradients = run(expand_gradients(gradient(scalar, active)), inputs)
     np.testing.assert_allclose(float(found), paired(gradients, dots), rtol=tolerance, atol=tolerance)
-    np.testing.assert_allclose(float(native(*inputs, *dots)), float(found), rtol=tolerance, atol=tolerance)
+    if number < 2:
+        np.testing.assert_allclose(float(native(forward)(*inputs, *dots)), float(found), rtol=tolerance, atol=tolerance)
 
 
 SECOND = [(p, s, i) for p, s, i in DIFFERENTIABLE if not any(getattr(v, "dtype", None) == np.float32 for v in s.arguments)]
