@@ -65,8 +65,13 @@ def body_of(node: ast.FunctionDef | ast.Lambda) -> list[ast.AST]:
     return [node.body] if isinstance(node, ast.Lambda) else list(node.body)
 
 
-def assigned(roots: list[ast.AST]) -> list[str]:
-    """Names bound by these statements (nested functions' own names excluded), each once, in order."""
+def local_names(roots: list[ast.AST]) -> list[str]:
+    """The variables of a function with this body, as Python sees it: setting an item binds nothing."""
+    return assigned(roots, items=False)
+
+
+def assigned(roots: list[ast.AST], items: bool = True) -> list[str]:
+    """Names bound by these statements (nested functions' own names excluded), each once, in order; with `items` those of which an item is set."""
     names: list[str] = []
     for node in _own_nodes(roots):
         match node:
@@ -74,7 +79,7 @@ def assigned(roots: list[ast.AST]) -> list[str]:
                 names.append(name)
             case ast.FunctionDef(name=name):
                 names.append(name)
-            case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()):
+            case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()) if items:
                 names.append(name)
             case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
                 names.append(name)
@@ -107,7 +112,7 @@ def comprehension_reads(node: ast.AST) -> list[str]:
 
 def captures(node: ast.FunctionDef | ast.Lambda) -> list[str]:
     """Names that a function reads and does not bind itself (its nested functions included), in order."""
-    own = set(parameters(node.args)) | set(assigned(body_of(node)))
+    own = set(parameters(node.args)) | set(local_names(body_of(node)))
     return [name for name in reads(body_of(node)) if name not in own]
 
 

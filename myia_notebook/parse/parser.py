@@ -35,7 +35,7 @@ from myia_notebook.ops.table import NAMED, PRIMITIVES
 from myia_notebook.parse.expressions import BINARY, Expressions, note_call
 from myia_notebook.parse.comprehensions import Comprehension
 from myia_notebook.parse.patterns import Cases
-from myia_notebook.parse.names import Liveness, assigned, captures, leaves, parameters, reads, subscripted, targets
+from myia_notebook.parse.names import Liveness, assigned, captures, leaves, local_names, parameters, reads, subscripted, targets
 from myia_notebook.parse.resolve import Instance, ParseSession, is_constant, is_python_function, unwrap
 from myia_notebook.parse.scope import Binding, Environment, Function
 from myia_notebook.parse.source import function_ast
@@ -136,7 +136,7 @@ class Parser(Expressions):
         if graph is None:
             graph = Graph(name, "closure" if name == "lambda" else "function", self.provenance(e))
         graph.signature = signature or self.signature(e.args, env, f)
-        own = frozenset(parameters(e.args)) | frozenset(assigned([e.body] if isinstance(e, ast.Lambda) else list(e.body)))
+        own = frozenset(parameters(e.args)) | frozenset(local_names([e.body] if isinstance(e, ast.Lambda) else list(e.body)))
         inner_env = env.enter(env.graph)
         if isinstance(e, ast.FunctionDef):
             inner_env[name] = Binding(Constant(graph, provenance=self.provenance(e)))
@@ -638,7 +638,7 @@ def parse_function(function: Any, session: ParseSession) -> Graph:
     graph = session.graphs[key] = Graph(_graph_name(plain), provenance=_span(source, node))
     session.read_function(plain)
     parser = Parser(session, source, _definitions(node))
-    own = frozenset(parameters(node.args)) | frozenset(assigned([node.body] if isinstance(node, ast.Lambda) else list(node.body)))
+    own = frozenset(parameters(node.args)) | frozenset(local_names([node.body] if isinstance(node, ast.Lambda) else list(node.body)))
     cells = dict(zip(plain.__code__.co_freevars, plain.__closure__ or ()))
     f = Function(graph.name, own, None, None, plain.__globals__, cells, {}, node.lineno)
     graph.signature = _outer_signature(plain, node, source)

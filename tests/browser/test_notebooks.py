@@ -128,4 +128,4 @@ def test_hostile_text_stays_text(page: Any, tmp_path: Path) -> None:
     page.locator(".my[data-ready='1']").wait_for(timeout=20_000)
     page.locator(".my-tab", has_text="Source").click()
     assert page.evaluate("() => window.broken") is None
-    assert "</script><script>" in page.locator(".my-source").inner_text()
+    assert "</script><script>" in page.locator(".my-source").first.inner_text()

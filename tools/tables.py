@@ -1,0 +1,120 @@
+"""Writes docs/language.md and docs/operations.md from the tables they describe. Run it after changing a row or an operation."""
+from __future__ import annotations
+
+import inspect
+import math
+import pathlib
+import sys
+from typing import Any
+
+ROOT = pathlib.Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+
+from myia_notebook import MyiaError, grad, myia  # noqa: E402
+from myia_notebook.ops.primitive import Checked, Elementwise, Kernel, NotDifferentiable, Reduction, Structural  # noqa: E402
+from myia_notebook.ops.table import OPERATIONS, PRIMITIVES  # noqa: E402
+from tests.language.refused import REFUSED  # noqa: E402
+from tests.language.rows import ROWS, Row  # noqa: E402
+from tests.language.test_rows import differences  # noqa: E402
+
+
+def _cell(check: Any) -> str:
+    try:
+        return "yes" if check() else "WRONG"
+    except MyiaError as problem:
+        return problem.code
+
+
+def _row(row: Row) -> str:
+    f, x = row.program, row.at
+    first, second = differences(lambda v: float(f(v)), x)
+    cells: list[str] = []
+    for backend in ("vm", "numba"):
+        cells.append(_cell(lambda backend=backend: math.isclose(myia(f, backend=backend)(x), f(x), rel_tol=1e-12)))
+        cells.append(_cell(lambda backend=backend: math.isclose(grad(f, backend=backend)(x), first, rel_tol=1e-6, abs_tol=1e-7)))
+        cells.append(_cell(lambda backend=backend: math.isclose(grad(grad(f, backend=backend))(x), second, rel_tol=3e-4, abs_tol=3e-4)))
+    return f"| {row.construct.replace('|', chr(92) + '|')} | `{f.__name__}` | {' | '.join(cells)} |"
+
+
+def language() -> str:
+    lines = ["# The language, row by row", "",
+             "Written by `tools/tables.py` from `tests/language/rows.py`: each row is a program that uses the construct, compared with plain Python (value) and",
+             "with differences (first and second derivative).", ""]
+    for group in dict.fromkeys(row.group for row in ROWS):
+        lines += [f"## {group.capitalize()}", "", "| construct | program | vm | d | d² | numba | d | d² |", "|---|---|---|---|---|---|---|---|"]
+        lines += [_row(row) for row in ROWS if row.group == group]
+        lines.append("")
+    lines += ["## What is refused", "", "| construct | error | says |", "|---|---|---|"]
+    for name, (_, code) in REFUSED.items():
+        lines.append(f"| {name} | {code} | {_message(name)} |")
+    lines += ["", "## Where the meaning differs from Python's", "",
+              "* `a[i] = v` makes a changed copy and binds `a` to it; other variables of the same function that are the same value change with it, the caller's",
+              "  array does not. Where that cannot be told (an alias inside a branch or loop), the program is refused (M103).",
+              "* ints have 64 bits and wrap. `/` of ints is float.",
+              "* A list argument whose items are numbers of several types is a list of their common type.",
+              "* `map`, `filter`, and generators inside `sum` and the like give lists.",
+              "* What nobody reads is not computed: an unused `1 / x` does not raise. `print`, `assert` and `raise` are kept.",
+              "* `x[mask]` with a boolean array is refused: its shape would be known only at run time.", ""]
+    return "\n".join(lines)
+
+
+def _message(name: str) -> str:
+    from tests.language.refused import problem_of
+    problem = problem_of(name)
+    return "" if problem is None else problem.message.replace("|", "\\|")
+
+
+KINKS = {
+    "absolute": "0 at 0", "sign": "0 everywhere", "maximum": "each operand gets half where they are equal", "minimum": "each operand gets half where they are equal",
+    "reduce_max": "equal elements share", "reduce_min": "equal elements share", "where": "the side not taken gets a strong zero", "sqrt": "at 0 the limit of the slope, inf",
+    "power": "x ** 0 is 1 with slope 0; 0 ** y as NumPy", "floor": "0", "ceil": "0", "trunc": "0", "rint": "0",
+}
+
+
+def operations() -> str:
+    lines = ["# Operations", "", "Written by `tools/tables.py` from the table of primitives (`myia_notebook/ops`). ∇z is the sensitivity of the result.", "",
+             "## Primitives", "", "| name | picture | reverse | forward | kink | native form | reference |", "|---|---|---|---|---|---|---|"]
+    for name, p in sorted(PRIMITIVES.items()):
+        lines.append(f"| `{name}` | {p.symbol.replace('|', chr(92) + '|')} | {_rule(p.backpropagator)} | {_rule(p.tangent)} | {KINKS.get(name, '')} | {_native(p.emit)} | {p.reference} |")
+    lines += ["", "## Names", "", "Python's, NumPy's, math's and scipy's functions that stand for primitives or for compositions of them:", ""]
+    groups: dict[str, list[str]] = {}
+    for python, operation in OPERATIONS.items():
+        module = getattr(python, "__module__", None) or type(python).__module__
+        groups.setdefault("scipy.special" if "scipy" in module or operation.name.startswith("special") else module.split(".")[0].lstrip("_"), []).append(operation.name)
+    for module, names in sorted(groups.items()):
+        lines.append(f"* **{module}**: {', '.join(f'`{n}`' for n in sorted(set(names)))}")
+    return "\n".join([*lines, ""])
+
+
+def _rule(rule: Any) -> str:
+    if isinstance(rule, NotDifferentiable):
+        return f"none: {rule.reason}"
+    if isinstance(rule, Structural):
+        return f"by the transform: {rule.why}"
+    if not callable(rule):
+        return {"Linear": "linear: itself on the tangents", "FromBackpropagator": "elementwise: its own transpose"}.get(type(rule).__name__, "")
+    text = (inspect.getdoc(rule) or "").split("\n")[0]
+    if not text:
+        try:
+            source = inspect.getsource(rule).strip()
+            text = "`" + " ".join(source.split())[:90].replace("|", "\\|") + "`" if "lambda" in source.split("\n")[0] and len(source) < 200 else "a rule of its own"
+        except OSError:
+            text = "a rule of its own"
+    return text.replace("|", "\\|")
+
+
+def _native(emit: Any) -> str:
+    match emit:
+        case Elementwise(operation) | Checked(operation):
+            return f"elementwise `{operation}`"
+        case Reduction(operation):
+            return f"reduction by `{operation}`"
+        case Kernel(name):
+            return f"kernel `{name}`"
+        case other:
+            return getattr(other, "why", getattr(other, "reason", ""))
+
+
+if __name__ == "__main__":
+    (ROOT / "docs" / "language.md").write_text(language())
+    (ROOT / "docs" / "operations.md").write_text(operations())
