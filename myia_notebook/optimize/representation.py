@@ -100,6 +100,7 @@ class _Representation:
         self.layouts: dict[int, tuple[Tuple, dict[int, list[int]]]] = {}
         self.types: dict[Type, Type] = {}
         self.new: set[int] = set()
+        self.alive: set[int] = set()
         self.fields = {(m.id, i): p.type for cls in chosen for m in cls.members for i, p in enumerate(m.parameters[:m.captured])}
 
     # -- types
@@ -147,6 +148,7 @@ class _Representation:
 
     def run(self) -> None:
         graphs = {g.id: g for g in reachable(self.root)}
+        self.alive = set(graphs)
         for cls in self.chosen.values():
             for member in cls.members:
                 graphs.setdefault(member.id, member)
@@ -276,30 +278,35 @@ class _Representation:
         t, places = self.layout(cls)
         items = [self.item(builder, head, i, inner) for i, inner in enumerate(t.items)]
         arguments = node.inputs[1:]
-        if len(cls.members) == 1:
-            node.inputs = [Constant(cls.members[0]), *(items[p] for p in places[cls.members[0].id]), *arguments]
+        living = [m for m in cls.members if m.id in self.alive]  # nobody makes a closure of the others: they are never called
+        if not living:
+            never = Constant(UNDEFINED, self.type(node.type))
+            node.inputs = [Constant(PRIMITIVES["switch"]), Constant(True, BOOL), never, never]
             return
-        types = [*t.items, *(self.type(p.type) for p in cls.members[0].parameters[cls.members[0].captured:])]
-        node.inputs = self._dispatch(builder, cls, 0, items, arguments, types)
+        if len(living) == 1:
+            node.inputs = [Constant(living[0]), *(items[p] for p in places[living[0].id]), *arguments]
+            return
+        types = [*t.items, *(self.type(p.type) for p in living[0].parameters[living[0].captured:])]
+        node.inputs = self._dispatch(builder, cls, living, items, arguments, types)
 
-    def _dispatch(self, builder: Builder, cls: FunctionClass, index: int, items: list[Node], arguments: list[Node], types: list[Type]) -> list[Node]:
-        """The inputs of a branch between member `index` and the later ones."""
+    def _dispatch(self, builder: Builder, cls: FunctionClass, living: list[Graph], items: list[Node], arguments: list[Node], types: list[Type]) -> list[Node]:
+        """The inputs of a branch between the first of these members and the others."""
+        first, *others = living
         test: Node = items[0]
         if len(cls.members) > 2:
-            test = builder.apply(EQUAL, items[0], Constant(index, INT), type=BOOL)
+            test = builder.apply(EQUAL, items[0], Constant(next(i for i, m in enumerate(cls.members) if m is first), INT), type=BOOL)
             self.new.add(test.id)
-        arms = [Graph(cls.members[index].name, "branch"), Graph("otherwise" if index + 2 < len(cls.members) else cls.members[index + 1].name, "branch")]
+        arms = [Graph(first.name, "branch"), Graph("otherwise" if len(others) > 1 else others[0].name, "branch")]
         places = self.layout(cls)[1]
-        for arm, at in zip(arms, (index, index + 1)):
-            arm.result = self.type(cls.members[0].result)
+        for arm, member in zip(arms, (first, others[0])):
+            arm.result = self.type(first.result)
             parameters = [arm.add_parameter("", t) for t in types]
             own, rest = parameters[:len(items)], parameters[len(items):]
             inner = Builder(arm)
-            if arm is arms[1] and index + 2 < len(cls.members):
-                inputs = self._dispatch(inner, cls, index + 1, list(own), list(rest), types)
+            if arm is arms[1] and len(others) > 1:
+                inputs = self._dispatch(inner, cls, others, list(own), list(rest), types)
                 output = Apply(arm, inputs, arm.result)
             else:
-                member = cls.members[at]
                 output = inner.call(member, *(own[p] for p in places[member.id]), *rest, type=arm.result)  # type: ignore[arg-type]
             self.new.add(output.id)
             arm.output = output

@@ -32,7 +32,7 @@ def _call_of_single_member(r: Rewriter, node: Apply) -> Node | None:
     if isinstance(head, Constant) or not isinstance(head.type, Function):
         return None
     members = head.type.cls.members
-    if len(members) != 1 or members[0].captured or members[0].result is None:
+    if len(members) != 1 or members[0].captured or members[0].result is None or not r.references.get(members[0].id):
         return None
     return r.builder(node).call(Constant(members[0]), *node.inputs[1:], type=members[0].result)
 
