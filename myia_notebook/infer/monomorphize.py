@@ -17,7 +17,7 @@ from myia_notebook.infer.engine import BRANCH, CALL_WITH, MAKE_TUPLE, PARTIAL, R
 from myia_notebook.infer.join import CannotJoin, FunctionSet, Label, is_trackable, join
 from myia_notebook.infer.records import MethodUse
 from myia_notebook.ir.graph import UNDEFINED, Apply, Constant, Graph, Node, is_call_of, schedule
-from myia_notebook.ir.types import BOOL, NEVER, NONE, Function, FunctionClass, List, Record, Static, Structure, Tuple, Type, map_parts, parts
+from myia_notebook.ir.types import BOOL, NEVER, NONE, Function, FunctionClass, List, Record, Scalar, Static, Structure, Tuple, Type, map_parts, parts
 from myia_notebook.ops.environment import Label as Label_
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.primitive import Abstract
@@ -295,7 +295,10 @@ class _Body:
         found = [m for m in want.cls.members if m.flags.get("box") == kind]
         fields = [node] if kind == "value" else [builder.item(node, i) for i in range(len(parts(have)))]
         types = [Builder.type_of(x) for x in fields]
-        member = next((m for m in found if [p.type for p in m.parameters] == types), found[0])
+        exact = [m for m in found if [p.type for p in m.parameters] == types]
+        fitting = exact or [m for m in found if all(can_fit(t, Builder.type_of(p)) for t, p in zip(types, m.parameters))]
+        assert fitting, f"no constructor of {want} holds {have}"
+        member = fitting[0]
         items = [self.fit(builder, x, Builder.type_of(p)) for x, p in zip(fields, member.parameters)]
         head = Constant(member, want)
         return builder.apply(PARTIAL, head, *items, type=want) if items else head
@@ -547,6 +550,28 @@ class _Body:
             return self._call(builder, self.m.instance(context), [*captured, *arguments], fact)
         assert isinstance(inner, Apply)
         return use.build(self, builder, inner, [captured[0], inner.inputs[2], *captured[1:], *arguments], self.m.type(context.facts[inner.id].type))
+
+
+def can_fit(have: Type, want: Type) -> bool:
+    """Whether `fit` can make a value of type `want` of one of type `have`."""
+    if have == want or have == NEVER:
+        return True
+    match have, want:
+        case _, Function(cls) if not isinstance(have, Function):
+            kind: Any = "none" if have == NONE else have.structure if isinstance(have, Record) and have.structure.cls is not None else "value"
+            types = [have] if kind == "value" else list(parts(have))
+            return any(m.flags.get("box") == kind and all(can_fit(t, Builder.type_of(p)) for t, p in zip(types, m.parameters)) for m in cls.members)
+        case Record(items, structure), List(item):
+            return structure.kind == "list" and all(can_fit(t, item) for t in items)
+        case List(item), List():
+            return item == NEVER
+        case Tuple(first), Tuple(second):
+            same = not isinstance(have, Record) or not isinstance(want, Record) or have.structure == want.structure
+            return same and len(first) == len(second) and all(can_fit(a, b) for a, b in zip(first, second))
+        case Scalar(), Scalar():
+            return True
+        case _:
+            return False
 
 
 # -- records
