@@ -304,6 +304,7 @@ export class Viewer {
   private setPresent(on: boolean): void {
     this.root.toggleAttribute('data-present', on);
     this.main.pane.largest = on ? 2 : 1.25;
-    setTimeout(() => this.main.pane.fit(), 80);
+    this.main.pane.smallest = on ? 1.1 : 0.78;
+    setTimeout(() => { this.main.pane.fit(); void this.render(); }, 80);
   }
 }
