@@ -19,7 +19,7 @@ container-type:inline-size;color:var(--text);background:var(--canvas);border:1px
 .my-stage[aria-selected=true] b{font-weight:650;color:var(--primal)}
 .my-stage[aria-selected=true]::after{content:"";position:absolute;left:8px;right:8px;bottom:-1px;height:3px;background:var(--primal);border-radius:2px 2px 0 0}
 .my-stage[data-error] b,.my-stage[data-error] small{color:var(--rem)}.my-stage[data-error][aria-selected=true]::after{background:var(--rem)}
-.my-stages{display:flex;align-items:stretch;min-width:0;overflow-x:auto;scrollbar-width:none}.my-stage{flex:none}.my-menu,.my-other{height:calc(28*var(--u));font:inherit;color:var(--text);background:var(--canvas);border:1px solid var(--line);border-radius:5px;padding:0 4px}.my-menu{display:none;align-self:center}
+.my-stages{display:flex;align-items:stretch;min-width:0;overflow-x:auto;scrollbar-width:none}.my-stage{flex:none}.my-menu,.my-other{height:calc(28*var(--u));font:inherit;color:var(--text);background:var(--canvas);border:1px solid var(--line);border-radius:5px;padding:0 4px}.my-menu{display:none;align-self:center;min-width:0;flex:0 1 auto}
 .my-sep{align-self:center;color:var(--faint)}
 .my-space{flex:1}
 .my-tools{display:flex;align-items:center;gap:2px;flex:none}.my-searchbox{position:relative}.my-hits{position:absolute;right:7px;top:0;line-height:calc(28*var(--u));font-size:calc(11*var(--u));color:var(--muted);pointer-events:none}

@@ -14,7 +14,7 @@ import { dotText, saveMenu } from './save';
 import { found, tied } from './search';
 import { Side } from './side';
 import { Payload, read, Snapshot, Span } from './snapshot';
-import { markRanges, sourceListing } from './sources';
+import { LineHooks, markRanges, sourceListing } from './sources';
 import { StepList } from './steps';
 import { Mode, Scene, Story } from './story';
 import { STYLE } from './style';
@@ -50,6 +50,7 @@ export class Viewer {
   private lit: number[] = [];
   private hits: number[] = []; private hit = 0;
   private ends: (() => void)[] = [];
+  private lineHooks: LineHooks;
 
   constructor(private host: HTMLElement, readonly data: Payload, private pool: LayoutPool) {
     this.root.append(h('style', '', STYLE));
@@ -69,7 +70,7 @@ export class Viewer {
         ['help', 'keys and legend (?)', () => this.help()], ['full', 'presentation (P)', () => this.present()]]
     });
     this.band = new Band({ mode: m => { this.mode = m; void this.render(); }, grid: on => this.setGrid(on), go: step => this.go(step) });
-    this.source.append(sourceListing(data.source, line));
+    this.lineHooks = line;
     this.graphs.append(this.main.el, this.ties.el);
     this.body.append(this.source, this.graphs, this.side.el);
     this.root.append(this.rail.el, this.player.el, this.band.el, this.body, this.legend);
@@ -302,6 +303,7 @@ export class Viewer {
   }
 
   private setPresent(on: boolean): void {
+    this.source.replaceChildren(...(on ? [sourceListing(this.data.source, this.lineHooks)] : []));
     this.root.toggleAttribute('data-present', on);
     this.main.pane.largest = on ? 2 : 1.25;
     this.main.pane.smallest = on ? 1.1 : 0.78;
