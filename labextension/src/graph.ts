@@ -42,7 +42,15 @@ export class GraphPane {
       this.zoom(e.deltaY > 0 ? 1 / 1.15 : 1.15, e.clientX - r.left, e.clientY - r.top);
     }, { passive: false });
     this.el.addEventListener('keydown', e => this.key(e));
-    this.el.addEventListener('scroll', () => { this.el.scrollTo(0, 0); });
+    this.el.addEventListener('scroll', () => { // the browser brings a focused node into view by scrolling: here that is a pan
+      const { scrollLeft, scrollTop } = this.el;
+      if (!scrollLeft && !scrollTop) return;
+      this.el.scrollTo(0, 0);
+      this.x -= scrollLeft;
+      this.y -= scrollTop;
+      this.fitted = false;
+      this.place();
+    });
     this.observer = new ResizeObserver(() => { if (this.fitted) this.fit(); else this.place(); });
     this.observer.observe(this.el);
   }

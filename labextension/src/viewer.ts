@@ -151,6 +151,7 @@ export class Viewer {
     try {
       const shown = await this.main.show(s.stage, scene, s.stage === 'typed' ? 'type' : 'value', { hover: id => this.hover(id, this.main), select: id => this.select(id, this.main) });
       if (!shown) return;
+      this.ring(this.lit);
       if (s.stage === 'run' && s.trace?.is_cut) this.main.say(`The run is longer: its first ${s.trace.nodes.length} values are here`);
       if (this.other) await this.drawOther();
     } catch (problem) {
@@ -159,7 +160,6 @@ export class Viewer {
       this.main.say(`The graph could not be drawn: ${String(problem)}`);
       return;
     }
-    this.ring(this.lit);
     this.root.dataset.drawn = scene.grid ? `grid ${scene.grid.graph}` : s.stage;
     this.root.dataset.ready = '1';
   }
@@ -191,6 +191,8 @@ export class Viewer {
     scene.focus = [];
     scene.look.now.clear();
     await this.other.show(s.stage, scene, s.stage === 'typed' ? 'type' : 'value', { hover: () => undefined, select: () => undefined });
+    this.other.map.mode = 'off';
+    this.other.map.follow();
     this.root.dataset.other = s.stage;
   }
 
@@ -233,6 +235,8 @@ export class Viewer {
     const view = this.selected === null ? undefined : where.nodeOf(id);
     this.side.select(view ? { view, model: where.model, value: where === this.main && this.scene ? this.scene.values(id) || (this.story()?.isRun ? 'not yet' : '') : view.value } : null);
     this.ring(this.lit);
+    const elsewhere = where === this.main ? this.other : this.main, kin = view && elsewhere ? tied(view, elsewhere.model).find(x => elsewhere.pane.has(x)) : undefined;
+    if (view && elsewhere && kin !== undefined) { elsewhere.pane.show(kin); this.hover(id, where); } // side by side, a click brings the other stage to the same place
   }
 
   private light(line: number, column: number): void { this.ring(nodeAt(this.main.model.nodes.values(), line, column)); }

@@ -100,6 +100,7 @@ def test_jupyterlab(lab: Server, page: Any) -> None:
     shoot(page, "lab_source")
     page.evaluate("() => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })")
     page.locator(".my[data-dark]").wait_for(timeout=20_000)
+    page.wait_for_function("() => !document.querySelector('#jupyterlab-splash')", timeout=20_000)
     shoot(page, "lab_dark")
     page.evaluate("() => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Light' })")
     page.locator(".my:not([data-dark])").wait_for(timeout=20_000)

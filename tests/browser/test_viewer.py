@@ -199,6 +199,10 @@ def test_two_stages_side_by_side(page: Any, tmp_path: Path) -> None:
     node.hover()
     expect(page.locator(".my-ties path").first).to_be_attached()
     assert page.locator(".my-graphs > .my-graph g.node.lit").count() >= 1
+    node.click()
+    place = page.locator(".my-graphs > .my-graph").bounding_box()
+    tied = [one.bounding_box() for one in page.locator(".my-graphs > .my-graph g.node.lit").all()]
+    assert any(place["x"] < t["x"] < place["x"] + place["width"] and place["y"] < t["y"] < place["y"] + place["height"] for t in tied)  # brought into view
     page.locator(".my-other").select_option("parsed")
     page.locator(".my[data-other='parsed']").wait_for(timeout=20_000)
     page.locator(".my").focus()
