@@ -61,10 +61,10 @@ export class GraphPane {
     let from: [number, number, number, number] | null = null;
     this.el.addEventListener('pointerdown', e => { if (e.button === 0) from = [e.clientX, e.clientY, this.x, this.y]; });
     this.el.addEventListener('pointermove', e => {
-      if (!from || !(e.buttons & 1)) { from = null; return; }
-      if (Math.hypot(e.clientX - from[0], e.clientY - from[1]) > 3) { this.x = from[2] + e.clientX - from[0]; this.y = from[3] + e.clientY - from[1]; this.fitted = false; this.soon(); }
+      if (!from || !(e.buttons & 1)) { from = null; this.el.classList.remove('my-moving'); return; }
+      if (Math.hypot(e.clientX - from[0], e.clientY - from[1]) > 3) { this.x = from[2] + e.clientX - from[0]; this.y = from[3] + e.clientY - from[1]; this.fitted = false; this.el.classList.add('my-moving'); this.soon(); }
     });
-    this.el.addEventListener('pointerup', () => { from = null; });
+    for (const end of ['pointerup', 'pointerleave']) this.el.addEventListener(end, () => { from = null; this.el.classList.remove('my-moving'); });
   }
 
   // -- view
@@ -115,6 +115,11 @@ export class GraphPane {
 
   /** Where a node is on the screen, in the pane's coordinates. */
   onScreen(id: number): [number, number] | null { const at = this.where(id); return at ? [this.x + at[0] * this.k, this.y + at[1] * this.k] : null; }
+
+  inView(id: number): boolean {
+    const p = this.onScreen(id);
+    return p !== null && p[0] > 0 && p[1] > 0 && p[0] < this.el.clientWidth && p[1] < this.el.clientHeight;
+  }
 
   private reach(px: number, py: number): void {
     const sx = this.x + px * this.k, sy = this.y + py * this.k, w = this.el.clientWidth, h = this.el.clientHeight;

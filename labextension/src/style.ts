@@ -58,6 +58,7 @@ container-type:inline-size;color:var(--text);background:var(--canvas);border:1px
 .my-graph{position:relative;flex:1;min-width:0;overflow:hidden;touch-action:none;cursor:grab;background:var(--canvas)}
 .my-graph:active{cursor:grabbing}
 .my-graph>svg{position:absolute;left:0;top:0;transform-origin:0 0;overflow:visible}
+.my-moving>svg{will-change:transform}
 .my-zoom{position:absolute;right:8px;top:8px;display:flex;flex-direction:column;background:var(--canvas);border:1px solid var(--line);border-radius:6px}
 .my-note{position:absolute;left:10px;bottom:8px;color:var(--muted);background:var(--canvas);padding:1px 6px;border-radius:4px}
 .my-note[hidden],.my-wait[hidden],.my-map[hidden]{display:none}
@@ -128,7 +129,7 @@ container-type:inline-size;color:var(--text);background:var(--canvas);border:1px
 .my-svg .node.removed>.shape{fill:var(--rem-f);stroke:var(--rem);stroke-dasharray:5 3}.my-svg .node.removed .name{fill:var(--rem);text-decoration:line-through}
 .my-svg .node.added>.shape{fill:var(--add-f);stroke:var(--add);stroke-width:2.2}.my-svg .node.added .name{fill:var(--add)}
 .my-svg .node.quiet>.shape{fill:var(--canvas);stroke:var(--line)}.my-svg .node.quiet text{fill:var(--muted)}
-.my-svg .my-nowband{fill:var(--now);fill-opacity:.75}.my-svg .ring{fill:none;stroke:none}.my-svg .node.now>.ring{stroke:var(--bar);stroke-width:2.4}.my-svg .node.lit>.ring{stroke:var(--bar);stroke-width:2.4;stroke-dasharray:2 3}.my-svg .node:focus-visible{outline:none}.my-svg .node:focus-visible>.ring{stroke:var(--focus);stroke-width:2.4}
+.my-svg .my-nowband{fill:var(--now);fill-opacity:.75}.my-svg .ring{fill:none;stroke:none}.my-svg .node.now>.ring{stroke:var(--bar);stroke-width:2.4}.my-svg .node.lit>.ring{stroke:var(--bar);stroke-width:2.4;stroke-dasharray:2 3}.my-svg .node:focus,.my-svg .fold:focus{outline:none}.my-svg .node:focus-visible>.ring{stroke:var(--focus);stroke-width:2.4}
 .my-svg .node{cursor:pointer}
 .my-svg .appear{animation:my-appear .18s ease-out}
 @keyframes my-appear{from{opacity:0}to{opacity:1}}

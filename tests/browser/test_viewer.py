@@ -197,9 +197,9 @@ def test_two_stages_side_by_side(page: Any, tmp_path: Path) -> None:
     page.wait_for_function("() => document.querySelectorAll('.my-graphs > .my-graph g.node[data-id]').length > 5")
     node = page.locator(".my-otherpane g.node[aria-label^='y = ']").first
     node.hover()
-    expect(page.locator(".my-ties path").first).to_be_attached()
-    assert page.locator(".my-graphs > .my-graph g.node.lit").count() >= 1
+    expect(page.locator(".my-graphs > .my-graph g.node.lit").first).to_be_attached()
     node.click()
+    expect(page.locator(".my-ties path").first).to_be_attached()
     place = page.locator(".my-graphs > .my-graph").bounding_box()
     tied = [one.bounding_box() for one in page.locator(".my-graphs > .my-graph g.node.lit").all()]
     assert any(place["x"] < t["x"] < place["x"] + place["width"] and place["y"] < t["y"] < place["y"] + place["height"] for t in tied)  # brought into view
