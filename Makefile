@@ -33,6 +33,10 @@ unit: .venv/stamp-test ## the tests that need no browser
 front: .venv/stamp-test ## build the front end again
 	rm -rf myia_notebook/static myia_notebook/labextension
 	$(BIN)/python -c "import build_backend; build_backend.build_front_end()"
+	$(BIN)/python -m pytest tests/view/test_front_end.py
+
+front-test: .venv/stamp-test ## the front end's own unit tests, on payloads that Python writes (also part of make test)
+	$(BIN)/python -m pytest tests/view/test_front_end.py
 
 check: .venv/stamp-test ## lint and types
 	$(BIN)/python -m pip install -q ruff pyright

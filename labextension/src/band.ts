@@ -2,7 +2,7 @@
 import { equation, ValueOf } from './equation';
 import { button, h } from './elements';
 import { parts } from './steps';
-import { Loop, Mode, Scene, Story } from './story';
+import { Change, Loop, Mode, Scene, Story } from './story';
 
 export interface BandState { story: Story; scene: Scene; step: number; mode: Mode; asGrid: boolean; hasGrid: boolean; compared: boolean }
 export interface BandHooks { mode(m: Mode): void; grid(on: boolean): void; go(step: number): void }
@@ -28,6 +28,7 @@ export class Band {
     const equations = h('div', 'my-eq');
     if (item?.equation.length) for (const part of parts(item.equation)) equations.append(equation(part, scene.values as ValueOf, true));
     if (equations.children.length) this.el.append(equations);
+    if (scene.difference.length) this.el.append(difference(scene.difference));
     if (scene.loop) this.el.append(this.iterations(scene.loop, story, s.step));
     this.el.classList.toggle('my-withloop', scene.loop !== null);
   }
@@ -72,4 +73,17 @@ export class Band {
     table.append(heads, rail);
     return table;
   }
+}
+
+const LINES = 4;
+
+/** The rewrite as text: what went, what came. */
+function difference(changes: Change[]): HTMLElement {
+  const box = h('div', 'my-change');
+  for (const sign of ['−', '+'] as const) {
+    const own = changes.filter(c => c.sign === sign);
+    for (const c of own.slice(0, LINES)) box.append(h('div', sign === '−' ? 'my-gone' : 'my-come', undefined, h('span', '', sign), document.createTextNode(` ${c.text}`)));
+    if (own.length > LINES) box.append(h('div', 'my-more', `${sign} ${own.length - LINES} more`));
+  }
+  return box;
 }

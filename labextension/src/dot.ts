@@ -94,14 +94,17 @@ export function build(model: Model, collapsed: Set<number>, detail: 'type' | 'va
         } else if (c !== n.graph) {
           const head = target.parameters.find(p => home.get(p) === c) ?? returnId(c);
           const to = head < -1e6 ? `n_r${c}` : `n_${head}`;
-          edges.push({ from: n.id, to: head, kind: 'call', port: -1 });
+          const key = `${a}>${to}>call`;
+          if (seen.has(key)) continue;
+          seen.add(key);
+          edges.push({ from: a.endsWith('_c') ? -(home.get(n.id) as number) : n.id, to: head, kind: 'call', port: -1 });
           out.push(`${a} -> ${to} [id="e${edges.length - 1}", lhead="cluster_${c}", constraint=${a.endsWith('_c') ? 'false' : 'true'}];`);
         }
       }
     }
     if (!collapsed.has(g.id)) {
       const from = name(g.output);
-      if (from) { edges.push({ from: g.output, to: returnId(g.id), kind: 'argument', port: 0 }); out.push(`${from} -> n_r${g.id} [id="e${edges.length - 1}"];`); }
+      if (from) { edges.push({ from: from.endsWith('_c') ? -(home.get(g.output) as number) : g.output, to: returnId(g.id), kind: 'argument', port: 0 }); out.push(`${from} -> n_r${g.id} [id="e${edges.length - 1}"];`); }
     }
   }
   out.push('}');

@@ -16,12 +16,12 @@ function press(g: SVGGElement, action: () => void): void {
 /** An open function: its box, its title, and the sign that closes it. */
 export function cluster(view: GraphView, b: [number, number, number, number], canClose: boolean, hooks: NodeHooks): SVGGElement {
   const c = svg('g', { class: `cluster r-${roleOf(view.kind)}` });
-  c.append(svg('rect', { x: b[0], y: b[1], width: b[2], height: b[3], rx: 9 }));
-  const [marks, t] = marked(view.name, b[0] + 12, b[1] + 20, {});
+  c.append(svg('rect', { x: b[0] + 3, y: b[1] + 3, width: b[2] - 6, height: b[3] - 6, rx: 9 }));
+  const [marks, t] = marked(view.name, b[0] + 14, b[1] + 22, {});
   t.append(svg('tspan', { class: 'q', dx: 8 }, QUIET[view.kind] ?? ''));
   c.append(...marks, t);
   if (canClose) {
-    const x = b[0] + b[2] - 18, y = b[1] + 15;
+    const x = b[0] + b[2] - 19, y = b[1] + 18;
     const sign = svg('g', { class: 'fold', tabindex: -1, role: 'button', 'aria-label': `close ${view.name}`, transform: `translate(${x},${y})` });
     sign.dataset.at = `${x},${y}`;
     sign.append(svg('rect', { x: -9, y: -9, width: 18, height: 18, rx: 4 }), svg('path', { d: 'M-4,0 H4' }), svg('title', {}, `Close ${view.name}`));

@@ -18,16 +18,22 @@ function symbol(t: Token, value: ValueOf): Element {
   if (!v) return row;
   const under = m('mtext', v);
   under.setAttribute('class', 'my-under');
-  return m('munder', m('mpadded', row), under);
+  const base = m('mpadded', row); // one height and depth for all symbols, so that the numbers stand on one line
+  base.setAttribute('height', '0.75em');
+  base.setAttribute('depth', '0.3em');
+  return m('munder', base, under);
 }
+
+/** Parentheses of one size: the numbers under the symbols must not stretch them. */
+function paren(text: string): Element { const e = m('mo', text); e.setAttribute('stretchy', 'false'); return e; }
 
 function element(t: Token, value: ValueOf): Element {
   switch (t.kind) {
     case 'name': return symbol(t, value);
     case 'number': return m('mn', t.text);
     case 'operator': return m('mo', t.text);
-    case 'open': case 'close': return m('mo', t.text);
-    case 'function': return m('mrow', m('mi', t.text), m('mo', '\u2061'), m('mrow', m('mo', '('), ...row(t.body, value), m('mo', ')')));
+    case 'open': case 'close': return paren(t.text);
+    case 'function': return m('mrow', m('mi', t.text), m('mo', '\u2061'), m('mrow', paren('('), ...row(t.body, value), paren(')')));
     case 'fraction': return m('mfrac', m('mrow', ...row(t.body, value)), m('mrow', ...row(t.below, value)));
     default: return m('mtext', t.text || '\u2003');
   }

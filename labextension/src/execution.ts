@@ -6,7 +6,7 @@ import { GraphView, NodeView, Snapshot, Token, Trace } from './snapshot';
 export interface RunStep {
   at: number; node: number; call: number; primal: number; backward: boolean; title: string; equation: Token[]; span: NodeView['span'];
 }
-interface Meaning { title: string; equation: Token[]; primal: number; backward: boolean }
+interface Meaning { title: string; equation: Token[]; primal: number; backward: boolean; of: number | null }
 
 const name = (text: string, node: number, role: string): Token => ({ kind: 'name', text, role, node, body: [], below: [] });
 const operator = (text: string): Token => ({ kind: 'operator', text, role: '', node: null, body: [], below: [] });
@@ -17,11 +17,11 @@ function meanings(adjoint: Snapshot | undefined, label: (id: number) => string):
   for (const e of adjoint?.events ?? []) {
     const g = e.gradient;
     if (!g) continue;
-    if (g.phase === 'forward' && g.forward !== null) found.set(g.forward, { title: e.title, equation: retarget(e.equation, g.primal, g.forward), primal: g.graph, backward: false });
-    if (g.phase === 'seed' && g.sensitivity !== null && g.primal !== null) found.set(g.sensitivity, { title: `${e.title.replace('Begin with', 'Receive').replace(/\.$/, '')}.`, equation: [], primal: g.graph, backward: true });
+    if (g.phase === 'forward' && g.forward !== null) found.set(g.forward, { title: e.title, equation: retarget(e.equation, g.primal, g.forward), primal: g.graph, backward: false, of: g.primal });
+    if (g.phase === 'seed' && g.sensitivity !== null && g.primal !== null) found.set(g.sensitivity, { title: `${e.title.replace('Begin with', 'Receive').replace(/\.$/, '')}.`, equation: [], primal: g.graph, backward: true, of: g.primal });
     for (const c of g.contributions) {
       const equation = [name(`∇${label(c.target)}`, c.total, 'sensitivity'), operator(c.of > 1 ? '+=' : '='), ...c.equation];
-      found.set(c.total, { title: e.title, equation, primal: g.graph, backward: true });
+      found.set(c.total, { title: e.title, equation, primal: g.graph, backward: true, of: null });
     }
   }
   return found;
@@ -38,11 +38,14 @@ export function runSteps(run: Snapshot, adjoint: Snapshot | undefined, names: Ma
   const primal = new Map((run.final?.graphs ?? []).map(g => [g.id, g.primal ?? g.id] as const));
   const label = (id: number): string => { const n = names.get(id) ?? nodes.get(id); return n ? n.name || n.label || n.symbol : ''; };
   const meaning = meanings(adjoint, label);
+  const inner = new Set([...(adjoint?.initial?.graphs ?? []), ...(run.final?.graphs ?? [])].filter(g => g.kind === 'loop' || g.kind === 'branch').map(g => g.id));
+  const isControl = (n: NodeView | undefined): boolean => n !== undefined && n.kind === 'apply' && !n.name && (n.op === 'branch' || n.callees.some(c => inner.has(c)));
   const steps: RunStep[] = [];
   trace.nodes.forEach((id, at) => {
     const n = nodes.get(id), call = trace.calls[at], m = meaning.get(id);
+    if (m && m.of !== null && isControl(names.get(m.of))) return; // a loop's call of itself, and of its arms, is no step of the program
     if (m) steps.push({ at, node: id, call, primal: m.primal, backward: m.backward, title: m.title, equation: m.equation, span: n?.span ?? null });
-    else if (meaning.size === 0 && n?.kind === 'apply') {
+    else if (meaning.size === 0 && n?.kind === 'apply' && !isControl(n)) {
       const graph = primal.get(trace.graphs[call - 1] ?? 0) ?? 0;
       steps.push({ at, node: id, call, primal: graph, backward: false, title: `Compute ${label(id)}.`, equation: [], span: n.span });
     }
@@ -91,9 +94,14 @@ export function columns(trace: Trace, all: Iteration[], at: number, forward: num
 }
 
 /** The adjoint's grid with the times of one iteration of the run: `Infinity` is never (or not in this part of the run). */
-export function gridAt(grid: Grid, steps: RunStep[], iteration: Iteration): Grid {
+export function gridAt(grid: Grid, steps: RunStep[], iteration: Iteration, trace: Trace): Grid {
   const when = new Map<string, number>();
-  steps.forEach((s, i) => when.set(`${s.call} ${s.node}`, i + 1));
+  let next = 0; // values that are no step of their own come just before the step that follows them
+  trace.nodes.forEach((node, i) => {
+    while (next < steps.length && steps[next].at < i) next++;
+    const call = trace.calls[i];
+    if (next < steps.length && (call === iteration.forward || call === iteration.backward)) when.set(`${call} ${node}`, steps[next].at === i ? next + 1 : next + 0.5);
+  });
   const at = (call: number, node: number | null): number => (node === null ? Infinity : when.get(`${call} ${node}`) ?? Infinity);
   const rows = grid.rows.map(r => {
     const sums = r.sums.map(s => ({ ...s, at: at(iteration.backward, s.total) }));

@@ -12,7 +12,6 @@ export const emptyLook = (): Look => ({ todo: new Set(), now: new Set(), removed
 /** What the map shows: boxes in drawing coordinates, and what part of them is in view. */
 export interface Sight { width: number; height: number; x: number; y: number; w: number; h: number }
 
-const SMALLEST = 0.78; // node names stay above 10 px
 const MOVE_LIMIT = 300;
 
 export class GraphPane {
@@ -20,6 +19,7 @@ export class GraphPane {
   root: SVGSVGElement | null = null;
   moved: () => void = () => undefined;
   largest = 1.25;
+  smallest = 0.78; // node names stay above 10 px
   width = 1; height = 1;
   private x = 0; private y = 0; private k = 1;
   private items = new Map<number, SVGGElement>();
@@ -42,7 +42,15 @@ export class GraphPane {
       this.zoom(e.deltaY > 0 ? 1 / 1.15 : 1.15, e.clientX - r.left, e.clientY - r.top);
     }, { passive: false });
     this.el.addEventListener('keydown', e => this.key(e));
-    this.el.addEventListener('scroll', () => { this.el.scrollTo(0, 0); });
+    this.el.addEventListener('scroll', () => { // the browser brings a focused node into view by scrolling: here that is a pan
+      const { scrollLeft, scrollTop } = this.el;
+      if (!scrollLeft && !scrollTop) return;
+      this.el.scrollTo(0, 0);
+      this.x -= scrollLeft;
+      this.y -= scrollTop;
+      this.fitted = false;
+      this.place();
+    });
     this.observer = new ResizeObserver(() => { if (this.fitted) this.fit(); else this.place(); });
     this.observer.observe(this.el);
   }
@@ -53,10 +61,10 @@ export class GraphPane {
     let from: [number, number, number, number] | null = null;
     this.el.addEventListener('pointerdown', e => { if (e.button === 0) from = [e.clientX, e.clientY, this.x, this.y]; });
     this.el.addEventListener('pointermove', e => {
-      if (!from || !(e.buttons & 1)) { from = null; return; }
-      if (Math.hypot(e.clientX - from[0], e.clientY - from[1]) > 3) { this.x = from[2] + e.clientX - from[0]; this.y = from[3] + e.clientY - from[1]; this.fitted = false; this.soon(); }
+      if (!from || !(e.buttons & 1)) { from = null; this.el.classList.remove('my-moving'); return; }
+      if (Math.hypot(e.clientX - from[0], e.clientY - from[1]) > 3) { this.x = from[2] + e.clientX - from[0]; this.y = from[3] + e.clientY - from[1]; this.fitted = false; this.el.classList.add('my-moving'); this.soon(); }
     });
-    this.el.addEventListener('pointerup', () => { from = null; });
+    for (const end of ['pointerup', 'pointerleave']) this.el.addEventListener(end, () => { from = null; this.el.classList.remove('my-moving'); });
   }
 
   // -- view
@@ -71,9 +79,9 @@ export class GraphPane {
   }
 
   fit(): void {
-    const w = this.el.clientWidth, h = this.el.clientHeight;
-    if (!w || !h) return;
-    this.k = Math.max(SMALLEST, Math.min(this.largest, (w - 24) / this.width, (h - 24) / this.height));
+    const w = this.el.clientWidth - (this.el.clientWidth > 480 ? 40 : 0), h = this.el.clientHeight; // the zoom buttons keep their column
+    if (w <= 0 || !h) return;
+    this.k = Math.max(this.smallest, Math.min(this.largest, (w - 24) / this.width, (h - 24) / this.height));
     this.x = Math.max(12, (w - this.width * this.k) / 2);
     this.y = Math.max(12, (h - this.height * this.k) / 2);
     this.fitted = true;
@@ -108,10 +116,18 @@ export class GraphPane {
   /** Where a node is on the screen, in the pane's coordinates. */
   onScreen(id: number): [number, number] | null { const at = this.where(id); return at ? [this.x + at[0] * this.k, this.y + at[1] * this.k] : null; }
 
+  inView(id: number): boolean {
+    const p = this.onScreen(id);
+    return p !== null && p[0] > 0 && p[1] > 0 && p[0] < this.el.clientWidth && p[1] < this.el.clientHeight;
+  }
+
   private reach(px: number, py: number): void {
     const sx = this.x + px * this.k, sy = this.y + py * this.k, w = this.el.clientWidth, h = this.el.clientHeight;
     if (sx < 70 || sx > w - 70) this.x += w / 2 - sx;
     if (sy < 50 || sy > h - 50) this.y += h / 2 - sy;
+    const keep = (at: number, size: number, room: number) => (size * this.k > room - 24 ? Math.min(12, Math.max(room - 12 - size * this.k, at)) : at); // no empty space past an edge
+    this.x = keep(this.x, this.width, w);
+    this.y = keep(this.y, this.height, h);
     this.place();
   }
 
@@ -142,11 +158,11 @@ export class GraphPane {
   }
 
   /** Shows a drawing made elsewhere, with the same moving, zooming and keys. */
-  drawOther(root: SVGSVGElement, width: number, height: number, keepView: boolean, at: [number, number] | null): void {
+  drawOther(root: SVGSVGElement, width: number, height: number, keepView: boolean, at: [number, number][]): void {
     const items = new Map<number, SVGGElement>();
     root.querySelectorAll<SVGGElement>('g.node[data-id]').forEach(g => items.set(Number(g.dataset.id), g));
     this.put(root, width, height, items, keepView);
-    if (at) this.reach(at[0], at[1]);
+    for (const [x, y] of at) this.reach(x, y);
   }
 
   private put(root: SVGSVGElement, width: number, height: number, items: Map<number, SVGGElement>, keepView: boolean): void {

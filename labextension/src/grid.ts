@@ -42,10 +42,11 @@ export function rows(events: Event[], graph: number, primal: Map<number, NodeVie
   return list.length && list.length <= MAX_ROWS && list.some(r => r.forwardAt) ? { graph, name, rows: list } : null;
 }
 
-const W1 = 168, W2 = 150, W3 = 168, H = 46, PITCH = 78, GAP = 56, TOP = 52, LANE = 7;
+const H = 46, PITCH = 78, TOP = 52, LANE = 7;
+const ROOMY = { W1: 168, W2: 150, W3: 168, GAP: 56 }, NARROW = { W1: 112, W2: 36, W3: 118, GAP: 30 }; // narrow: ◀ shrinks to its sign
 
 export interface GridHooks { hover(id: number | null): void; select(id: number): void }
-export interface GridPicture { root: SVGSVGElement; width: number; height: number; now: [number, number] | null }
+export interface GridPicture { root: SVGSVGElement; width: number; height: number; now: [number, number][] }
 
 /** Gutter lanes: one for each variable whose lines must pass other rows; variables whose lines do not meet share a lane. */
 export function lanes(intervals: Map<number, [number, number]>): { lane: Map<number, number>; count: number } {
@@ -74,7 +75,8 @@ function gutters(grid: Grid, index: Map<number, number>): [ReturnType<typeof lan
   return [lanes(left), lanes(right)];
 }
 
-export function drawGrid(grid: Grid, step: number, value: (id: number) => string, hooks: GridHooks): GridPicture {
+export function drawGrid(grid: Grid, step: number, value: (id: number) => string, hooks: GridHooks, isNarrow = false): GridPicture {
+  const { W1, W2, W3, GAP } = isNarrow ? NARROW : ROOMY;
   const index = new Map(grid.rows.map((r, i) => [r.id, i] as const));
   const [leftLanes, rightLanes] = gutters(grid, index);
   const lanesLeft = 18 + leftLanes.count * LANE, x1 = lanesLeft + 24, x2 = x1 + W1 + GAP, x3 = x2 + W2 + GAP, right = x3 + W3, lanesRight = 14 + rightLanes.count * LANE;
@@ -82,6 +84,7 @@ export function drawGrid(grid: Grid, step: number, value: (id: number) => string
   const root = svg('svg', { class: 'my-svg my-grid', width, height, role: 'group', 'aria-label': `${grid.name} and its backpropagator` });
   const y = (i: number) => TOP + i * PITCH + PITCH / 2;
   const frame = (cls: string, x: number, w: number, symbol: string, quiet: string) => {
+    if (isNarrow) quiet = '';
     const g = svg('g', { class: `cluster r-${cls}` });
     g.append(svg('rect', { x, y: 8, width: w, height: height - 16, rx: 9 }));
     const [marks, t] = marked(symbol, x + 14, 31, {});
@@ -95,7 +98,7 @@ export function drawGrid(grid: Grid, step: number, value: (id: number) => string
   const current = grid.rows.find(r => step > 0 && (isBack(r) || r.forwardAt === step || r.seedAt === step));
   if (current) {
     const i = index.get(current.id) as number;
-    root.append(svg('rect', { class: 'my-nowband', x: 12, y: y(i) - PITCH / 2 + 4, width: width - 20, height: PITCH - 8 }));
+    root.append(svg('rect', { class: 'my-nowband', x: 12, y: y(i) - PITCH / 2 + 4, width: right + lanesRight - 8, height: PITCH - 8 }));
   }
   const path = (d: string, cls: string, todo: boolean) => root.append(svg('path', { class: `edge ${cls}${todo ? ' todo' : ''}`, d }));
   const head = (x: number, yy: number, angle: number, cls: string, todo: boolean) => root.append(svg('path', { class: `head ${cls}${todo ? ' todo' : ''}`, d: 'M0,0 L-8,3.5 L-8,-3.5 Z', transform: `translate(${x},${yy}) rotate(${angle})` }));
@@ -127,7 +130,7 @@ export function drawGrid(grid: Grid, step: number, value: (id: number) => string
   });
   const shape = (kind: string, w: number): string => {
     const a = -w / 2, b = w / 2, t = -H / 2, u = H / 2, r = kind === 'pill' ? H / 2 : 7;
-    return kind === 'sign' ? `M${a + 11},${t} H${b} V${u} H${a + 11} L${a},0 Z` : `M${a + r},${t} H${b - r} A${r},${r} 0 0 1 ${b},${t + r} V${u - r} A${r},${r} 0 0 1 ${b - r},${u} H${a + r} A${r},${r} 0 0 1 ${a},${u - r} V${t + r} A${r},${r} 0 0 1 ${a + r},${t} Z`;
+    return kind === 'sign' || kind === 'bare' ? `M${a + 11},${t} H${b} V${u} H${a + 11} L${a},0 Z` : `M${a + r},${t} H${b - r} A${r},${r} 0 0 1 ${b},${t + r} V${u - r} A${r},${r} 0 0 1 ${b - r},${u} H${a + r} A${r},${r} 0 0 1 ${a},${u - r} V${t + r} A${r},${r} 0 0 1 ${a + r},${t} Z`;
   };
   const node = (d: GridNode) => root.append(gridNode(d, shape, hooks));
   grid.rows.forEach((r, i) => {
@@ -135,7 +138,7 @@ export function drawGrid(grid: Grid, step: number, value: (id: number) => string
     if (r.isParameter && !r.forwardAt) node({ x: x1, y: y(i), w: W1, cls: r.isCaptured ? 'r-free' : 'r-primal', form: 'pill', mark: '', name: r.name, op: '', second: value(id) || r.type, note: '', id, tip: span });
     else node({ x: x1, y: y(i), w: W1, cls: 'r-forward', form: 'rect', mark: '▶', name: r.name, op, second: value(id) || r.type, note: '', id, todo: step < r.forwardAt, now: step === r.forwardAt && r.forwardAt > 0, tip: span });
     const keeps = r.keeps.length ? `keeps ${r.keeps.join(', ')}` : 'keeps nothing';
-    if (r.backAt) node({ x: x2, y: y(i), w: W2, cls: 'r-backpropagator', form: 'sign', mark: '◀', name: r.name, op, second: keeps, note: '', id, todo: step < r.forwardAt, now: isBack(r), tip: span });
+    if (r.backAt) node({ x: x2, y: y(i), w: W2, cls: 'r-backpropagator', form: isNarrow ? 'bare' : 'sign', mark: '◀', name: r.name, op: isNarrow ? '' : op, second: keeps, note: '', id, todo: step < r.forwardAt, now: isBack(r), tip: span });
     const of = r.sums.length, done = r.sums.filter(s => s.at <= step).length;
     if (!of && !r.seedAt) return;
     const at = r.seedAt && step >= r.seedAt ? r.seed : done ? r.sums[done - 1].total : null;
@@ -143,7 +146,9 @@ export function drawGrid(grid: Grid, step: number, value: (id: number) => string
     node({ x: x3, y: y(i), w: W3, cls: 'r-sensitivity', form: 'pill', mark: '∇', name: r.name, op: '', second: at === null ? '' : value(at) || r.type, note: r.seedAt ? 'seed' : of > 1 ? `${done} of ${of}` : '', id: at, todo, now,
       solid: !todo && (r.seedAt > 0 || done === of), tip: done < of && done > 0 ? 'still adding up' : '' });
   });
-  return { root, width, height, now: current ? [x2, y(index.get(current.id) as number)] : null };
+  const at = (r: Row, x: number): [number, number] => [x, y(index.get(r.id) as number)];
+  const changed = grid.rows.filter(r => step > 0 && r.sums.some(s => s.at === step)); // in view: the row of ◀, and above all the sum that changes
+  return { root, width, height, now: [...(current ? [at(current, x2)] : []), ...changed.map(r => at(r, x3))] };
 }
 
 interface GridNode {
@@ -161,6 +166,7 @@ function gridNode(d: GridNode, shape: (kind: string, w: number) => string, hooks
   if (d.id !== null) g.dataset.id = String(d.id);
   g.append(svg('path', { class: 'ring', d: shape(d.form, d.w + 10), transform: `scale(1,${(H + 10) / H})` }), svg('path', { class: 'shape', d: shape(d.form, d.w) }));
   const left = -d.w / 2 + (round ? 18 : d.form === 'sign' ? 20 : 12), end = d.w / 2 - (round ? 16 : 10), start = left + (d.mark ? MARK_WIDTH : 0);
+  if (d.form === 'bare') { g.append(mark(d.mark, -2, 0), svg('title', {}, said)); return listen(g, d.id, hooks); }
   const op = cut(d.op, 9), fit = Math.max(4, Math.floor((end - start - (op ? op.length * 6.8 + 10 : 0)) / 7.9));
   if (d.mark) g.append(mark(d.mark, left, -9));
   g.append(svg('text', { class: 'name', x: start, y: -4 }, cut(d.name, fit)));
@@ -169,12 +175,14 @@ function gridNode(d: GridNode, shape: (kind: string, w: number) => string, hooks
   g.append(svg('text', { class: 'second', x: left, y: 14 }, cut(d.second, Math.max(5, room))));
   if (d.note) g.append(svg('text', { class: 'noted', x: end, y: 14, 'text-anchor': 'end' }, d.note));
   g.append(svg('title', {}, said));
-  const id = d.id;
-  if (id !== null) {
-    g.addEventListener('pointerenter', () => hooks.hover(id));
-    g.addEventListener('pointerleave', () => hooks.hover(null));
-    g.addEventListener('focus', () => hooks.hover(id));
-    g.addEventListener('click', () => hooks.select(id));
-  }
+  return listen(g, d.id, hooks);
+}
+
+function listen(g: SVGGElement, id: number | null, hooks: GridHooks): SVGGElement {
+  if (id === null) return g;
+  g.addEventListener('pointerenter', () => hooks.hover(id));
+  g.addEventListener('pointerleave', () => hooks.hover(null));
+  g.addEventListener('focus', () => hooks.hover(id));
+  g.addEventListener('click', () => hooks.select(id));
   return g;
 }

@@ -73,11 +73,13 @@ export default {
       return undefined;
     };
     const viewOf = (target: EventTarget | null): EditorView | undefined => (target instanceof Element ? cellOf(target)?.editor?.editor : undefined);
-    document.addEventListener('mouseover', e => {
+    const meet = (e: Event): void => { // by pointer or by keyboard
       if (!(e.target instanceof Element) || !e.target.closest('.cm-editor')) return;
       const view = viewOf(e.target);
       if (view && isMyia(view)) arm(view);
-    });
+    };
+    document.addEventListener('mouseover', meet);
+    document.addEventListener('focusin', meet);
     document.addEventListener('myia:highlight', e => {
       const view = viewOf(e.target);
       if (!view || !isMyia(view)) return;

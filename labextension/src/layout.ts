@@ -16,6 +16,7 @@ export class LayoutPool {
   constructor(source: string) {
     this.url = URL.createObjectURL(new Blob([source], { type: 'text/javascript' }));
     this.worker = this.start();
+    this.worker.postMessage({ id: 0, dot: 'digraph {}' }); // loads Graphviz while the page is still being drawn
   }
 
   private start(): Worker {

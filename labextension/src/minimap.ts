@@ -53,6 +53,18 @@ export class Minimap {
     root.classList.add('my-svg');
     this.el.append(root);
     this.follow();
+    this.corner(drawing, layout);
+  }
+
+  /** The lower corner where it covers fewer nodes of what is in view. */
+  private corner(drawing: Drawing, layout: Layout): void {
+    const s = this.pane.sight(), k = s.w / Math.max(1, this.pane.el.clientWidth), w = (WIDTH + 20) * k, t = (HEIGHT + 20) * k;
+    const covered = (left: number): number => {
+      let n = 0;
+      for (const id of drawing.boxes.keys()) { const at = layout.nodes.get(`n_${id}`); if (at && at.x > left && at.x < left + w && at.y > s.y + s.h - t && at.y < s.y + s.h) n++; }
+      return n;
+    };
+    this.el.classList.toggle('my-mapleft', covered(s.x) < covered(s.x + s.w - w));
   }
 
   /** Marks what a search found. */

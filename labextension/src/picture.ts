@@ -73,7 +73,7 @@ export class Picture {
     this.model = scene.model;
     this.folds.hidden = scene.grid !== null;
     if (scene.grid) {
-      const made = drawGrid(scene.grid, scene.gridStep, scene.values, grid), key = `${stage} grid ${scene.grid.graph}`;
+      const made = drawGrid(scene.grid, scene.gridStep, scene.values, grid, this.el.clientWidth < 520), key = `${stage} grid ${scene.grid.graph}`;
       this.drawing = null;
       this.pane.drawOther(made.root, made.width, made.height, this.drawnKey === key, made.now);
       this.drawnKey = key;

@@ -18,7 +18,7 @@ export class Rail {
     list.setAttribute('aria-label', 'stages');
     stages.forEach((s, i) => {
       if (i) list.append(h('span', 'my-sep', '›'));
-      const b = h('button', 'my-stage', undefined, h('b', '', s.stage), h('small', '', measure(s)));
+      const b = h('button', 'my-stage', undefined, h('b', '', s.stage), h('small', '', ...said(s)));
       b.type = 'button';
       b.setAttribute('role', 'tab');
       b.title = s.error ? `${s.error.code} ${s.error.message}` : `${s.stage} (${i + 1})`;
@@ -46,6 +46,8 @@ export class Rail {
 
   count(text: string): void { this.hits.textContent = text; }
 }
+
+const said = (s: Snapshot): [string, ...Node[]] => { const [size, ...rest] = measure(s).split(' · '); return [size, ...rest.map(t => h('span', 'my-time', ` · ${t}`))]; };
 
 /** A stage in a few characters: its error, result, or size and time. */
 export function measure(s: Snapshot): string {

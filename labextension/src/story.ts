@@ -12,11 +12,14 @@ export interface Item {
   title: string; reason: string; group: string; note: string; equation: Token[]; removed: number; added: number; isPass: boolean; place: string; words: string; kind: string;
 }
 
+/** One line of the textual difference of a rewrite. */
+export interface Change { sign: '−' | '+'; text: string }
+
 /** The iterations of the function at hand, with one variable over all of them. */
 export interface Loop { word: string; name: string; variable: string; now: number; columns: Column[]; all: Iteration[] }
 
 export interface Scene {
-  model: Model; ghosts: NodeView[]; look: Look; focus: number[]; grid: Grid | null; gridStep: number; item: Item | null; loop: Loop | null; span: Span | null; values: (id: number) => string;
+  model: Model; ghosts: NodeView[]; look: Look; focus: number[]; grid: Grid | null; gridStep: number; difference: Change[]; item: Item | null; loop: Loop | null; span: Span | null; values: (id: number) => string;
 }
 
 export class Story {
@@ -85,8 +88,9 @@ export class Story {
     if (this.isRun && s.trace) return this.runScene(step, item, asGrid);
     const event = step > 0 ? s.events[step - 1] : undefined, look = emptyLook(), ghosts: NodeView[] = [];
     const model = this.replay.at(this.isRewriting ? (event && mode === 'before' ? step - 1 : step) : s.events.length);
-    for (const n of model.nodes.values()) if (n.role === 'sensitivity' && n.value) look.solid.add(n.id);
-    if (this.isRewriting && event && mode === 'difference') {
+    const shows = this.isRewriting && event !== undefined && mode === 'difference' && event.kind !== 'pass';
+    if (!shows) for (const n of model.nodes.values()) if (n.role === 'sensitivity' && n.value) look.solid.add(n.id);
+    if (shows && event) {
       const old = event.removed.length ? this.oldNodes(step, event.removed) : [];
       ghosts.push(...old);
       look.quiet = true;
@@ -97,7 +101,20 @@ export class Story {
     const grid = asGrid && s.stage === 'adjoint' ? this.gridOf(event?.gradient?.graph ?? null, step === s.events.length) : null;
     const focus = event ? [...event.focus, ...event.produced, ...event.removed] : [];
     const first = focus.map(id => model.nodes.get(id)?.span).find(Boolean) ?? null;
-    return { model, ghosts, look, focus, grid, gridStep: step, item, loop: null, span: first, values: id => model.nodes.get(id)?.value ?? '' };
+    return { model, ghosts, look, focus, grid, gridStep: step, difference: event && this.isRewriting ? this.difference(step, ghosts.length ? ghosts : this.oldNodes(step, event.removed), model) : [], item, loop: null, span: first, values: id => model.nodes.get(id)?.value ?? '' };
+  }
+
+  /** What a rewrite took away and put in, in words. */
+  private difference(step: number, old: NodeView[], model: Model): Change[] {
+    const event = this.snapshot.events[step - 1], before = new Map(old.map(n => [n.id, n] as const));
+    const called = (n: NodeView | undefined): string => (n ? n.name || n.label || n.symbol : '…');
+    const line = (n: NodeView): string => {
+      const inputs = n.inputs.map(i => called(before.get(i) ?? model.nodes.get(i))), left = n.name || (n.label !== n.symbol && !n.label.includes('…') ? n.label : '');
+      return `${left && left !== n.symbol ? `${left} = ` : ''}${written(n, inputs)}`;
+    };
+    const removed = old.filter(n => n.kind === 'apply').map((n): Change => ({ sign: '−', text: line(n) }));
+    const added = event.added.filter(n => n.kind === 'apply').map((n): Change => ({ sign: '+', text: line(n) }));
+    return [...removed, ...added];
   }
 
   private oldNodes(step: number, ids: number[]): NodeView[] {
@@ -122,10 +139,10 @@ export class Story {
     }
     if (here) look.now.add(here.node);
     const whole = asGrid && primal ? this.gridOf(primal, false) : null;
-    const grid = whole && it ? gridAt(whole, this.run, it) : null;
+    const grid = whole && it ? gridAt(whole, this.run, it, trace) : null;
     const word = this.word(primal), phrase = all.length > 1 ? `${word} ${k + 1} of ${all.length}` : '';
     if (grid && phrase) grid.phrases = [phrase, phrase];
-    return { model, ghosts: [], look, focus: here ? [here.node] : [], grid, gridStep: step, item, loop: all.length > 1 ? this.loop(all, k, at, primal, here, word) : null, span: here?.span ?? null, values: id => seen.get(id) ?? '' };
+    return { model, ghosts: [], look, focus: here ? [here.node] : [], grid, gridStep: step, difference: [], item, loop: all.length > 1 ? this.loop(all, k, at, primal, here, word) : null, span: here?.span ?? null, values: id => seen.get(id) ?? '' };
   }
 
   /** The graph of a run, laid out once for the widest value that each node ever has. */
@@ -176,4 +193,12 @@ export class Story {
     this.baseOf = wanted;
     return made;
   }
+}
+
+/** An operation as a line of a program. */
+function written(n: NodeView, inputs: string[]): string {
+  const symbol = n.symbol || n.op;
+  if (symbol === '[ ]' && inputs.length === 2) return `${inputs[0]}[${inputs[1]}]`;
+  if (symbol.replaceAll(' ', '') === '(,)' || n.op === 'make_tuple') return `(${inputs.join(', ')})`;
+  return /^[^\p{L}\s▶◀∇]{1,2}$/u.test(symbol) && inputs.length === 2 ? `${inputs[0]} ${symbol} ${inputs[1]}` : `${symbol}(${inputs.join(', ')})`;
 }

@@ -10,7 +10,7 @@ export const STYLE = `
 .my{${LIGHT}--u:1px;--mono:var(--jp-code-font-family,Menlo,Consolas,"DejaVu Sans Mono",monospace);--ui:var(--jp-ui-font-family,system-ui,-apple-system,"Segoe UI",Helvetica,Arial,sans-serif);
 container-type:inline-size;color:var(--text);background:var(--canvas);border:1px solid var(--line);border-radius:6px;font:calc(12.5*var(--u))/1.4 var(--ui);font-variant-numeric:tabular-nums;overflow:hidden;display:flex;flex-direction:column;position:relative}
 .my[data-dark]{${DARK}}
-.my *{box-sizing:border-box}
+.my *{box-sizing:border-box}.my [hidden]{display:none!important}
 .my button{font:inherit;color:inherit;background:none;border:0;cursor:pointer;border-radius:5px}
 .my :focus-visible{outline:2px solid var(--focus);outline-offset:2px}.my:focus-visible{outline:2px solid var(--focus);outline-offset:-1px}.my:focus:not(:focus-visible){outline:none}
 .my-rail{display:flex;flex-wrap:nowrap;align-items:stretch;min-height:calc(44*var(--u));background:var(--chrome);border-bottom:1px solid var(--line);padding:0 6px}
@@ -19,7 +19,7 @@ container-type:inline-size;color:var(--text);background:var(--canvas);border:1px
 .my-stage[aria-selected=true] b{font-weight:650;color:var(--primal)}
 .my-stage[aria-selected=true]::after{content:"";position:absolute;left:8px;right:8px;bottom:-1px;height:3px;background:var(--primal);border-radius:2px 2px 0 0}
 .my-stage[data-error] b,.my-stage[data-error] small{color:var(--rem)}.my-stage[data-error][aria-selected=true]::after{background:var(--rem)}
-.my-stages{display:flex;align-items:stretch;min-width:0;overflow-x:auto;scrollbar-width:none}.my-stage{flex:none}.my-menu,.my-other{height:calc(28*var(--u));font:inherit;color:var(--text);background:var(--canvas);border:1px solid var(--line);border-radius:5px;padding:0 4px}.my-menu{display:none;align-self:center}
+.my-stages{display:flex;align-items:stretch;min-width:0;overflow-x:auto;scrollbar-width:none}.my-stage{flex:none}.my-menu,.my-other{height:calc(28*var(--u));font:inherit;color:var(--text);background:var(--canvas);border:1px solid var(--line);border-radius:5px;padding:0 4px}.my-menu{display:none;align-self:center;min-width:0;flex:0 1 auto}
 .my-sep{align-self:center;color:var(--faint)}
 .my-space{flex:1}
 .my-tools{display:flex;align-items:center;gap:2px;flex:none}.my-searchbox{position:relative}.my-hits{position:absolute;right:7px;top:0;line-height:calc(28*var(--u));font-size:calc(11*var(--u));color:var(--muted);pointer-events:none}
@@ -42,6 +42,7 @@ container-type:inline-size;color:var(--text);background:var(--canvas);border:1px
 .my-choices{display:flex;margin-top:4px}.my-choices:empty{display:none}.my-choice{border:1px solid var(--line)!important;border-radius:0!important;padding:1px 8px!important;margin-left:-1px;font-size:calc(11.5*var(--u))!important;color:var(--muted)!important;min-height:calc(22*var(--u))}.my-choice:first-child{border-radius:5px 0 0 5px!important;margin-left:0}.my-choice:last-child{border-radius:0 5px 5px 0!important}.my-choice[aria-pressed=true]{background:var(--primal-f)!important;color:var(--primal)!important;font-weight:600}
 .my-say code{display:block;font:calc(11.5*var(--u)) var(--mono);color:var(--muted)}
 .my-eq{flex:1 1 calc(240*var(--u));display:flex;flex-wrap:wrap;gap:2px 34px;justify-content:center;overflow-x:auto;font-size:calc(25*var(--u))}
+.my-change{flex:1 1 calc(300*var(--u));min-width:0;font:calc(12*var(--u))/1.5 var(--mono);max-height:calc(140*var(--u));overflow:auto}.my-change div{padding:0 8px;white-space:nowrap;overflow:hidden;text-overflow:ellipsis}.my-change .my-gone{background:var(--rem-f);color:var(--rem);text-decoration:line-through}.my-change .my-gone span{display:inline-block;text-decoration:none}.my-change .my-come{background:var(--add-f);color:var(--add)}
 .my-withloop .my-eq{font-size:calc(22*var(--u))}
 .my-loop{flex:1 0 100%;display:flex;gap:8px;min-width:0}.my-loophead,.my-loopcol{display:grid;grid-template-rows:calc(18*var(--u)) calc(24*var(--u)) calc(24*var(--u));gap:3px;align-items:center}
 .my-loophead{text-align:right;font:calc(11.5*var(--u)) var(--mono);color:var(--muted);white-space:nowrap}.my-loopcols{display:flex;gap:5px;flex:1;min-width:0;overflow-x:auto;align-items:stretch;padding:0 2px}
@@ -57,11 +58,13 @@ container-type:inline-size;color:var(--text);background:var(--canvas);border:1px
 .my-graph{position:relative;flex:1;min-width:0;overflow:hidden;touch-action:none;cursor:grab;background:var(--canvas)}
 .my-graph:active{cursor:grabbing}
 .my-graph>svg{position:absolute;left:0;top:0;transform-origin:0 0;overflow:visible}
+.my-moving>svg{will-change:transform}
 .my-zoom{position:absolute;right:8px;top:8px;display:flex;flex-direction:column;background:var(--canvas);border:1px solid var(--line);border-radius:6px}
 .my-note{position:absolute;left:10px;bottom:8px;color:var(--muted);background:var(--canvas);padding:1px 6px;border-radius:4px}
 .my-note[hidden],.my-wait[hidden],.my-map[hidden]{display:none}
 .my-wait{position:absolute;inset:0;display:flex;gap:10px;align-items:center;justify-content:center;color:var(--muted);background:color-mix(in srgb,var(--canvas) 70%,transparent);z-index:2}.my-wait .my-tab{border:1px solid var(--line)!important;color:var(--text)!important}
 .my-map{position:absolute;right:8px;bottom:8px;padding:4px;background:var(--canvas);border:1px solid var(--line);border-radius:6px;cursor:crosshair;line-height:0;touch-action:none}
+.my-mapleft{right:auto;left:8px}.my-mapleft~.my-note,.my-graph:has(>.my-mapleft) .my-note{left:auto;right:10px}
 .my-map .block{fill:var(--c-f);stroke:var(--c);stroke-opacity:.4}.my-map .dot{fill:var(--c);stroke:none}.my-map .view{fill:none;stroke:var(--focus);vector-effect:none}.my-map .found{fill:none;stroke:var(--bar)}
 .my-side{width:calc(330*var(--u));border-left:1px solid var(--line);display:flex;flex-direction:column;min-height:0}
 .my-tabs{display:flex;gap:2px;border-bottom:1px solid var(--soft);padding:4px 8px}
@@ -95,11 +98,12 @@ container-type:inline-size;color:var(--text);background:var(--canvas);border:1px
 .my-savemenu{position:absolute;right:10px;top:calc(44*var(--u));z-index:6;display:flex;background:var(--canvas);border:1px solid var(--line);border-radius:6px;padding:4px}.my-savemenu .my-tab{color:var(--text)!important}
 .my-help table{border-collapse:collapse}.my-help td{padding:3px 18px 3px 0}.my-help kbd{font:calc(11*var(--u)) var(--mono);border:1px solid var(--line);border-bottom-width:2px;border-radius:4px;padding:0 5px}
 .my[data-present]{--u:1.5px;border:0;border-radius:0;position:fixed;inset:0;width:100vw!important;height:100vh!important;z-index:10000;container-type:normal}
-.my[data-present] .my-presented{display:block;width:26%;border-right:1px solid var(--line);overflow:auto;background:var(--chrome);flex:none}.my[data-present] .my-side{width:24%}.my[data-present] .my-player{order:5;border-top:1px solid var(--line);border-bottom:0}.my[data-present] .my-legend{order:6}
+.my[data-present] .my-presented{display:block;width:26%;border-right:1px solid var(--line);overflow:auto;background:var(--chrome);flex:none}.my[data-present] .my-side{width:24%}.my[data-present] .my-presented .my-code{white-space:pre-wrap;min-width:0}.my[data-present] .my-presented .my-code div{padding-left:46px;text-indent:-46px}.my[data-present] .my-zoom{opacity:.6}.my[data-present] .my-presented .my-code>div>span{text-indent:0}.my[data-present] .my-player{order:5;border-top:1px solid var(--line);border-bottom:0}.my[data-present] .my-legend{order:6}
 .my[data-present] .my-eq{font-size:calc(27*var(--u))}.my[data-present][data-compare] .my-side{display:none}
+@container (max-width:1080px){.my-time{display:none}}
 @container (max-width:980px){.my-side{width:calc(262*var(--u))}}
-@container (max-width:820px){.my-search{width:86px}.my-search:focus{width:130px}.my-stage{padding:4px 7px}.my-sep{display:none}}
-@container (max-width:680px){.my-stages{display:none}.my-menu{display:block}}
+@container (max-width:820px){.my-search{width:86px}.my-search:focus{width:130px}.my-stage{padding:4px 6px}.my-sep,.my-stage small{display:none}}
+@container (max-width:740px){.my-stages{display:none}.my-menu{display:block}}
 @container (max-width:560px){.my-body{flex-direction:column}.my-side{width:auto;border-left:0;border-top:1px solid var(--line);max-height:190px}.my-graphs{min-height:220px}.my-say{flex-basis:100%}.my-speed,.my-searchbox{display:none}.my-band{padding:6px 10px;max-height:34%}.my-legend{max-height:52px;overflow:auto}}
 .my-svg text{font-family:var(--mono);fill:var(--text)}
 .my-svg .edge{fill:none;stroke:var(--edge);stroke-width:1.4}
@@ -112,6 +116,7 @@ container-type:inline-size;color:var(--text);background:var(--canvas);border:1px
 .my-svg .cluster{cursor:pointer}
 .my-svg .node>.shape{fill:var(--c-f);stroke:var(--c);stroke-width:1.5}
 .my-svg .mark{fill:var(--c)}.my-svg .node.quiet .mark{fill:var(--muted)}.my-svg .node.solid .mark{fill:var(--on-sens)}.my-svg .node.todo .mark{opacity:0}.my-svg .node.added .mark{fill:var(--add)}.my-svg .node.removed .mark{fill:var(--rem)}
+.my-svg .node>.shape.foot{fill:var(--c)}
 .my-svg .node .name{font-weight:650;font-size:13px;fill:var(--c)}.my-svg .node .name.text{font-weight:500}.my-svg .node .op{font-size:11px;fill:var(--muted)}.my-svg .node .second{font-size:11.5px}.my-svg .node .noted{font-size:10.5px;fill:var(--muted)}
 .my-svg .r-primal{--c:var(--primal);--c-f:var(--primal-f)}.my-svg .r-forward{--c:var(--forward);--c-f:var(--forward-f)}.my-svg .r-backpropagator{--c:var(--back);--c-f:var(--back-f)}
 .my-svg .r-sensitivity{--c:var(--sens);--c-f:var(--sens-f)}.my-svg .r-constant{--c:var(--const);--c-f:var(--const-f)}.my-svg .r-free{--c:var(--free);--c-f:var(--free-f)}.my-svg .r-control,.my-svg .r-return{--c:var(--control);--c-f:var(--control-f)}
@@ -124,7 +129,7 @@ container-type:inline-size;color:var(--text);background:var(--canvas);border:1px
 .my-svg .node.removed>.shape{fill:var(--rem-f);stroke:var(--rem);stroke-dasharray:5 3}.my-svg .node.removed .name{fill:var(--rem);text-decoration:line-through}
 .my-svg .node.added>.shape{fill:var(--add-f);stroke:var(--add);stroke-width:2.2}.my-svg .node.added .name{fill:var(--add)}
 .my-svg .node.quiet>.shape{fill:var(--canvas);stroke:var(--line)}.my-svg .node.quiet text{fill:var(--muted)}
-.my-svg .my-nowband{fill:var(--now);fill-opacity:.75}.my-svg .ring{fill:none;stroke:none}.my-svg .node.now>.ring{stroke:var(--bar);stroke-width:2.4}.my-svg .node.lit>.ring{stroke:var(--bar);stroke-width:2.4;stroke-dasharray:2 3}.my-svg .node:focus-visible{outline:none}.my-svg .node:focus-visible>.ring{stroke:var(--focus);stroke-width:2.4}
+.my-svg .my-nowband{fill:var(--now);fill-opacity:.75}.my-svg .ring{fill:none;stroke:none}.my-svg .node.now>.ring{stroke:var(--bar);stroke-width:2.4}.my-svg .node.lit>.ring{stroke:var(--bar);stroke-width:2.4;stroke-dasharray:2 3}.my-svg .node:focus,.my-svg .fold:focus{outline:none}.my-svg .node:focus-visible>.ring{stroke:var(--focus);stroke-width:2.4}
 .my-svg .node{cursor:pointer}
 .my-svg .appear{animation:my-appear .18s ease-out}
 @keyframes my-appear{from{opacity:0}to{opacity:1}}

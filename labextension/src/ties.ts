@@ -13,7 +13,7 @@ export class Ties {
     const frame = this.el.getBoundingClientRect(), a = this.point(from, id, frame);
     if (!a) return;
     for (const other of ids) {
-      const b = this.point(to, other, frame);
+      const b = to.inView(other) ? this.point(to, other, frame) : null;
       if (!b) continue;
       const middle = (a[0] + b[0]) / 2;
       this.el.append(svg('path', { d: `M${a[0]},${a[1]} C${middle},${a[1]} ${middle},${b[1]} ${b[0]},${b[1]}` }));

@@ -1,6 +1,7 @@
 /** The viewer: stages, step player, equation, graph, and the pane beside it. `mount` puts it into an element and returns how to take it away.
  * This room only ties the others together: a `Story` says what there is to see at a step, and each part draws its share of it. */
 import { Band } from './band';
+import { SideBySide } from './compare';
 import { h } from './elements';
 import { Direction } from './dot';
 import { act } from './keys';
@@ -14,12 +15,11 @@ import { dotText, saveMenu } from './save';
 import { found, tied } from './search';
 import { Side } from './side';
 import { Payload, read, Snapshot, Span } from './snapshot';
-import { markRanges, sourceListing } from './sources';
+import { LineHooks, markRanges, sourceListing } from './sources';
 import { StepList } from './steps';
 import { Mode, Scene, Story } from './story';
 import { STYLE } from './style';
 import { followTheme } from './theme';
-import { Ties } from './ties';
 
 export function mount(el: HTMLElement, payload: unknown, workerSource: string): () => void {
   const viewer = new Viewer(el, read(payload), new LayoutPool(workerSource));
@@ -36,9 +36,7 @@ export class Viewer {
   asGrid = true;
   stage = 0; step = 0;
   private band: Band;
-  private other: Picture | null = null;
-  private otherStage = 0;
-  private ties = new Ties();
+  private other: SideBySide | null = null;
   private body = h('div', 'my-body');
   private graphs = h('div', 'my-graphs');
   private source = h('div', 'my-presented');
@@ -50,6 +48,7 @@ export class Viewer {
   private lit: number[] = [];
   private hits: number[] = []; private hit = 0;
   private ends: (() => void)[] = [];
+  private lineHooks: LineHooks;
 
   constructor(private host: HTMLElement, readonly data: Payload, private pool: LayoutPool) {
     this.root.append(h('style', '', STYLE));
@@ -69,8 +68,8 @@ export class Viewer {
         ['help', 'keys and legend (?)', () => this.help()], ['full', 'presentation (P)', () => this.present()]]
     });
     this.band = new Band({ mode: m => { this.mode = m; void this.render(); }, grid: on => this.setGrid(on), go: step => this.go(step) });
-    this.source.append(sourceListing(data.source, line));
-    this.graphs.append(this.main.el, this.ties.el);
+    this.lineHooks = line;
+    this.graphs.append(this.main.el);
     this.body.append(this.source, this.graphs, this.side.el);
     this.root.append(this.rail.el, this.player.el, this.band.el, this.body, this.legend);
     this.listen(this.root, 'keydown', e => act(this, e as KeyboardEvent));
@@ -150,6 +149,7 @@ export class Viewer {
     try {
       const shown = await this.main.show(s.stage, scene, s.stage === 'typed' ? 'type' : 'value', { hover: id => this.hover(id, this.main), select: id => this.select(id, this.main) });
       if (!shown) return;
+      this.ring(this.lit);
       if (s.stage === 'run' && s.trace?.is_cut) this.main.say(`The run is longer: its first ${s.trace.nodes.length} values are here`);
       if (this.other) await this.drawOther();
     } catch (problem) {
@@ -158,7 +158,6 @@ export class Viewer {
       this.main.say(`The graph could not be drawn: ${String(problem)}`);
       return;
     }
-    this.ring(this.lit);
     this.root.dataset.drawn = scene.grid ? `grid ${scene.grid.graph}` : s.stage;
     this.root.dataset.ready = '1';
   }
@@ -166,37 +165,27 @@ export class Viewer {
   // -- two stages side by side
 
   compare(): void {
-    if (this.other) { this.other.el.parentElement?.remove(); this.other.dispose(); this.other = null; this.ties.clear(); }
+    if (this.other) { this.other.dispose(); this.other = null; }
     else {
-      this.other = this.picture('graph of the other stage');
-      this.other.direction = this.main.direction;
-      const drawable = this.data.stages.map((s, i) => [s, i] as const).filter(([s]) => s.final);
-      this.otherStage = Math.max(...drawable.map(x => x[1]).filter(i => i < this.stage), drawable[0]?.[1] ?? 0);
-      const choice = h('select', 'my-other');
-      choice.setAttribute('aria-label', 'the other stage');
-      for (const [s, i] of drawable) { const o = h('option', '', s.stage); o.value = String(i); choice.append(o); }
-      choice.value = String(this.otherStage);
-      choice.addEventListener('change', () => { this.otherStage = Number(choice.value); void this.drawOther(); });
-      this.graphs.prepend(h('div', 'my-otherpane', undefined, choice, this.other.el));
+      this.other = new SideBySide(this.picture('graph of the other stage'), this.main, this.data.stages, this.stage, () => void this.drawOther());
+      this.graphs.prepend(this.other.el);
+      this.graphs.append(this.other.ties.el);
     }
     this.root.toggleAttribute('data-compare', this.other !== null);
     void this.render();
   }
 
   private async drawOther(): Promise<void> {
-    const s = this.data.stages[this.otherStage], story = this.story(this.otherStage);
+    const s = this.other && this.data.stages[this.other.stage], story = this.other && this.story(this.other.stage);
     if (!this.other || !s || !story) return;
-    const scene = story.scene(story.items.length, 'after', false);
-    scene.focus = [];
-    scene.look.now.clear();
-    await this.other.show(s.stage, scene, s.stage === 'typed' ? 'type' : 'value', { hover: () => undefined, select: () => undefined });
+    await this.other.draw(s, story);
     this.root.dataset.other = s.stage;
   }
 
   turn(): void {
     const next: Direction = this.main.direction === 'TB' ? 'LR' : 'TB';
     this.main.direction = next;
-    if (this.other) this.other.direction = next;
+    if (this.other) this.other.picture.direction = next;
     if (this.scene?.grid) this.asGrid = false;
     this.root.dataset.direction = next;
     void this.render();
@@ -207,15 +196,8 @@ export class Viewer {
   private hover(id: number | null, where: Picture): void {
     const n = id === null ? undefined : where.nodeOf(id);
     this.highlight(n?.span ? [n.span] : []);
-    const elsewhere = this.other && where === this.other ? this.main : this.other;
-    this.ties.clear();
-    if (!n) { this.main.pane.light(this.lit); this.other?.pane.light([]); return; }
-    const kin = tied(n, where.model).filter(x => x !== n.id);
-    where.pane.light(kin);
-    if (!elsewhere) return;
-    const there = tied(n, elsewhere.model).filter(x => elsewhere.pane.has(x));
-    elsewhere.pane.light(there);
-    this.ties.draw(where.pane, n.id, elsewhere.pane, there);
+    if (n) where.pane.light(tied(n, where.model).filter(x => x !== n.id)); else this.main.pane.light(this.lit);
+    this.other?.hold(n, where);
   }
 
   private ring(ids: number[]): void { this.lit = ids; this.main.pane.light([...ids, ...(this.selected === null ? [] : [this.selected])]); this.main.map.mark(ids); }
@@ -232,6 +214,7 @@ export class Viewer {
     const view = this.selected === null ? undefined : where.nodeOf(id);
     this.side.select(view ? { view, model: where.model, value: where === this.main && this.scene ? this.scene.values(id) || (this.story()?.isRun ? 'not yet' : '') : view.value } : null);
     this.ring(this.lit);
+    if (view) this.other?.follow(view, where); // side by side, a click brings the other stage to the same place
   }
 
   private light(line: number, column: number): void { this.ring(nodeAt(this.main.model.nodes.values(), line, column)); }
@@ -302,8 +285,10 @@ export class Viewer {
   }
 
   private setPresent(on: boolean): void {
+    this.source.replaceChildren(...(on ? [sourceListing(this.data.source, this.lineHooks)] : []));
     this.root.toggleAttribute('data-present', on);
     this.main.pane.largest = on ? 2 : 1.25;
-    setTimeout(() => this.main.pane.fit(), 80);
+    this.main.pane.smallest = on ? 1.1 : 0.78;
+    setTimeout(() => { this.main.pane.fit(); void this.render(); }, 80);
   }
 }

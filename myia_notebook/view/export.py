@@ -1,6 +1,9 @@
-"""A compilation as one HTML file: the whole step-through, without kernel and without network."""
+"""A compilation as one HTML file: the whole step-through, without kernel and without network. Its content security policy lets nothing but the
+viewer's own script run (by its hash), and nothing be fetched."""
 from __future__ import annotations
 
+import base64
+import hashlib
 import html
 import json
 from pathlib import Path
@@ -11,7 +14,7 @@ from myia_notebook.view.widget import STATIC
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval' blob:; worker-src blob:; style-src 'unsafe-inline'; connect-src blob: data:; img-src data:">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'sha256-{digest}' 'wasm-unsafe-eval'; worker-src blob:; style-src 'unsafe-inline'; connect-src blob: data:; img-src data:">
 <title>{title}</title><style>body{{margin:12px;background:Canvas;color-scheme:light dark}}</style></head>
 <body><div id="myia-viewer"></div><script type="application/json" id="myia-payload">{payload}</script><script>{script}</script></body></html>
 """
@@ -24,6 +27,7 @@ def save_html(path: Any, payload: dict[str, Any], title: str = "myia_notebook") 
         raise error("M801", message="the viewer's code was not built", hint="install the package with pip, or run `make front`")
     data = json.dumps(payload, ensure_ascii=False).replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     script = code.read_text(encoding="utf-8").replace("</script", "<\\/script")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     target = Path(path)
-    target.write_text(_PAGE.format(title=html.escape(title), payload=data, script=script), encoding="utf-8")
+    target.write_text(_PAGE.format(title=html.escape(title), payload=data, script=script, digest=digest), encoding="utf-8")
     return str(target)

@@ -43,7 +43,7 @@ class Server:
         (settings / "notification.jupyterlab-settings").write_text('{"fetchNews":"false","checkForUpdates":false}')
         names = {"JUPYTER_CONFIG_DIR": "config", "JUPYTER_RUNTIME_DIR": "run", "IPYTHONDIR": "ipython", "JUPYTERLAB_SETTINGS_DIR": "settings",
                  "JUPYTERLAB_WORKSPACES_DIR": "workspaces", "JUPYTER_DATA_DIR": "data"}
-        environment = dict(os.environ, **{k: str(folder / v) for k, v in names.items()})
+        environment = dict(os.environ, **{k: str(folder / v) for k, v in names.items()}, PYTHONPATH=str(ROOT), JUPYTER_PREFER_ENV_PATH="0")
         extension = folder / "data" / "labextensions" / "myia-notebook"
         extension.parent.mkdir(parents=True)
         shutil.copytree(ROOT / "myia_notebook" / "labextension", extension)
@@ -98,13 +98,14 @@ def browser() -> Iterator[Any]:
         made.close()
 
 
-@pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
-    """A page whose requests to other machines are refused and listed in `page.refused`; errors, with their stacks, are in `page.errors`."""
-    context = browser.new_context(viewport={"width": 1400, "height": 1000})
+def open_page(browser: Any, **options: Any) -> Any:
+    """A page whose requests to other machines are refused and listed in `page.refused`; errors, with their stacks, are in `page.errors`, and
+    what the content security policy stopped in `page.stopped`."""
+    context = browser.new_context(**{"viewport": {"width": 1400, "height": 1000}, **options})
     made = context.new_page()
-    made.errors, made.refused = [], []
+    made.errors, made.refused, made.stopped = [], [], []
     made.on("pageerror", lambda problem: made.errors.append(f"{problem} {problem.stack}"))
+    made.on("console", lambda said: made.stopped.append(said.text) if "Content Security Policy" in said.text else None)
 
     def only_here(route: Any) -> None:
         url = route.request.url
@@ -116,8 +117,28 @@ def page(browser: Any) -> Iterator[Any]:
             route.abort()
 
     made.route("**/*", only_here)
+    return made
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    made = open_page(browser)
     yield made
-    context.close()
+    made.context.close()
+
+
+@pytest.fixture
+def page_with(browser: Any) -> Iterator[Any]:
+    """Makes pages with options of Playwright's contexts: `color_scheme`, `reduced_motion`, `viewport`."""
+    made: list[Any] = []
+
+    def make(**options: Any) -> Any:
+        made.append(open_page(browser, **options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.context.close()
 
 
 def run_all(page: Any) -> None:

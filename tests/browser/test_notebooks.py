@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,22 @@ def check_source_link(page: Any) -> None:
     expect(page.locator(".my-svg g.node.lit")).to_have_count(1)
 
 
+def check_cursor(page: Any) -> None:
+    """The cursor in the source, moved by the keyboard alone, lights up the nodes of its place."""
+    page.locator(".my-stage[data-stage='parsed']").click()
+    page.locator(".my[data-drawn='parsed']").wait_for(timeout=20_000)
+    page.locator(".cm-line", has_text="y = y * x").first.click()
+    page.mouse.move(5, 5)
+    expect(page.locator(".my-svg g.node.lit")).to_have_count(0)
+    for _ in range(2):
+        page.keyboard.press("Home")
+    for _ in range(14):
+        page.keyboard.press("ArrowRight")
+    expect(page.locator(".my-svg g.node.lit")).to_have_attribute("aria-label", re.compile("^y = ×"))
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".my-svg g.node.lit")).to_have_attribute("aria-label", re.compile("^n = −|^n = -"))
+
+
 def test_jupyterlab(lab: Server, page: Any) -> None:
     page.goto(f"{lab.url}/lab/tree/demo.ipynb?token={lab.token}&reset")
     page.locator(".jp-NotebookPanel .jp-CodeCell").first.wait_for(timeout=60_000)
@@ -79,7 +96,14 @@ def test_jupyterlab(lab: Server, page: Any) -> None:
     run_all(page)
     check_viewer(page, "lab")
     check_source_link(page)
+    check_cursor(page)
     shoot(page, "lab_source")
+    page.evaluate("() => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })")
+    page.locator(".my[data-dark]").wait_for(timeout=20_000)
+    page.wait_for_function("() => !document.querySelector('#jupyterlab-splash')", timeout=20_000)
+    shoot(page, "lab_dark")
+    page.evaluate("() => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Light' })")
+    page.locator(".my:not([data-dark])").wait_for(timeout=20_000)
     assert page.locator(".jp-OutputArea-executeResult").last.inner_text().strip().endswith("13.5")
     assert not ours(page), page.errors
     page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
@@ -104,6 +128,7 @@ def test_notebook_7(notebook7: Server, page: Any) -> None:
     run_all(page)
     check_viewer(page, "notebook7")
     check_source_link(page)
+    check_cursor(page)
     assert not ours(page), page.errors
 
 
