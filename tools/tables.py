@@ -54,7 +54,8 @@ def language() -> str:
               "* A list argument whose items are numbers of several types is a list of their common type.",
               "* `map`, `filter`, and generators inside `sum` and the like give lists.",
               "* What nobody reads is not computed: an unused `1 / x` does not raise. `print`, `assert` and `raise` are kept.",
-              "* `x[mask]` with a boolean array is refused: its shape would be known only at run time.", ""]
+              "* `x[mask]` with a boolean array is a selection: elementwise operations, reductions, `len` and returning it work; what needs its shape or its",
+              "  positions is refused, since they are known only at run time.", ""]
     return "\n".join(lines)
 
 

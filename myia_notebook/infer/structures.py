@@ -100,6 +100,8 @@ def rebuild(structure: Structure | None, items: list[Any]) -> Any:
             return dict(zip(structure.names, items))
         case "namedtuple":
             return structure.cls(*items)
+        case "masked":
+            return np.asarray(items[0])[np.asarray(items[1])]
         case "text":
             return "".join(map(str, items))
         case _:

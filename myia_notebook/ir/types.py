@@ -93,6 +93,8 @@ class Record(Tuple):
                 return f"[{', '.join(map(str, self.items))}]"
             case Structure("text"):
                 return "str"
+            case Structure("masked"):
+                return f"{self.items[0]} where {self.items[1]}"
             case Structure("dict", names):
                 return "{" + ", ".join(f"{n!r}: {t}" for n, t in zip(names, self.items)) + "}"
             case Structure(names=names):

@@ -13,6 +13,7 @@ from myia_notebook.ir.types import BOOL, INT, INT_DTYPES, NEVER, NONE, Array, Li
 from myia_notebook.ops.expression import Builder, Expr, apply
 from myia_notebook.ops.index import result_shape
 from myia_notebook.ops.iteration import ITERATION, Marker, marker_of
+from myia_notebook.ops.masked import count, is_masked, selected
 from myia_notebook.ops.operation import Operation
 from myia_notebook.ops.operators import (
     Keywords,
@@ -188,6 +189,11 @@ def as_index(p: Expr) -> Expr:
 def _advanced_item(x: Expr, places: list[Expr]) -> Expr:
     """Indexing by integer arrays: those stand side by side (ints count as arrays of rank 0), the other axes are indexed as usual."""
     assert isinstance(x.type, Array)
+    mask = places[0]
+    if len(places) == 1 and isinstance(mask.type, Array) and mask.type.dtype == "bool":
+        if mask.type.shape != x.type.shape[:len(mask.type.shape)]:
+            raise error("M402", message=f"the mask has shape {mask.type.shape}, the array {x.type.shape}")
+        return selected(x, mask)
     if any(isinstance(p.type, Array) and p.type.dtype == "bool" for p in places):
         raise error("M308", message="indexing by a boolean array: the result's shape would be known only at run time",
                     hint="use np.where(mask, x, 0.0), or np.sum(x * mask)")
@@ -261,6 +267,8 @@ def _getattr(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Exp
     found = field(x, name)
     if found is not None:
         return found
+    if is_masked(x.type) and name == "size":
+        return count(x)
     if isinstance(x.type, (Scalar, Array)) and not (isinstance(x.type, Scalar) and x.type.weak):
         shape = x.type.shape if isinstance(x.type, Array) else ()
         match name:
@@ -307,7 +315,7 @@ def _call_method(builder: Builder, arguments: list[Expr], keywords: Keywords) ->
     if name in ("index", "count") and is_sequence(x.type) and len(rest) == 1:
         return _search(x, name, rest[0])
     from myia_notebook.ops.library import method
-    operation = method(name) if isinstance(x.type, (Array, Scalar)) else None
+    operation = method(name) if isinstance(x.type, (Array, Scalar)) or is_masked(x.type) else None
     if operation is not None and not (isinstance(x.type, Scalar) and x.type.weak):
         return operation.expand(builder, [x, *rest], keywords)
     raise error("M304", type=str(x.type), name=name, hint=_attribute_hint(x, name))

@@ -11,6 +11,8 @@ from myia_notebook.errors import error
 from myia_notebook.infer.values import DTYPES
 from myia_notebook.ir.types import BOOL, FLOAT, INT, INT_DTYPES, Array, Scalar, Tuple, Type
 from myia_notebook.ops.expression import Builder, Expr, apply
+from myia_notebook.ops.masked import is_masked, reduced, under_mask
+from myia_notebook.ops.masked import mean as mean_selected
 from myia_notebook.ops.operation import Operation
 from myia_notebook.ops.operators import Keywords, convert, known, require_static, static_value, takes, truth_of, tuple_items
 from myia_notebook.ops.primitive import UNKNOWN
@@ -20,7 +22,7 @@ Expand = Callable[[Builder, list[Expr], Keywords], Expr]
 
 def as_array(x: Expr) -> Expr:
     """A tuple (or list display) of numbers becomes an array, as NumPy does; numbers and arrays stay."""
-    if not isinstance(x.type, Tuple):
+    if not isinstance(x.type, Tuple) or is_masked(x.type):
         return x
     leaves, shape = _flatten(x)
     if all(leaf.value is not UNKNOWN for leaf in leaves):
@@ -63,6 +65,8 @@ def elementwise(name: str, primitive: str, count: int = 1) -> Expand:
     def expand(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
         takes(name, arguments, keywords, count)
         operands = [as_array(a) for a in arguments]
+        if any(is_masked(o.type) for o in operands):
+            return under_mask(name, lambda *xs: strong(apply(primitive, *xs)), operands)
         for o in operands:
             if not isinstance(o.type, (Scalar, Array)):
                 raise error("M301", operation=name, types=" and ".join(str(a.type) for a in operands))
@@ -112,6 +116,8 @@ def reduction(name: str, primitive: str) -> Expand:
 
 
 def _reduce(name: str, primitive: str, x: Expr, axis: Expr | None, keep: bool) -> Expr:
+    if is_masked(x.type) and axis is None and not keep:
+        return reduced(primitive, x, name)
     if isinstance(x.type, Scalar):
         return truth_of(x) if primitive in ("reduce_all", "reduce_any") else strong(x)
     if not isinstance(x.type, Array):
@@ -127,6 +133,8 @@ def _mean(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
     bound = _bind("np.mean", ("a", "axis", "keepdims"), arguments, keywords)
     x = as_array(bound["a"])
     keep = "keepdims" in bound and bool(require_static(bound["keepdims"], "keepdims"))
+    if is_masked(x.type) and "axis" not in bound and not keep:
+        return mean_selected(x)
     if isinstance(x.type, Scalar):
         return strong(x / 1.0)
     return _reduce("np.mean", "reduce_sum", x, bound.get("axis"), keep) / _count(x, axes_of(x, bound.get("axis"), "np.mean"))

@@ -12,6 +12,8 @@ from myia_notebook.errors import error
 from myia_notebook.ir.graph import Constant
 from myia_notebook.ir.types import BOOL, FLOAT, INT, LIST, NONE, Array, Function, List, NoneType, Record, Scalar, Static, Structure, Tuple, Type
 from myia_notebook.ops.expression import Builder, Expr, apply
+from myia_notebook.ops.masked import count as count_selected
+from myia_notebook.ops.masked import is_masked, under_mask
 from myia_notebook.ops.operation import Operation
 from myia_notebook.ops.primitive import UNKNOWN
 from myia_notebook.ops.records import dict_function, is_dict
@@ -108,7 +110,7 @@ def tuple_items(x: Expr) -> list[Expr]:
 
 def is_sequence(t: Type) -> bool:
     """Tuples, named tuples, lists of known length: what has a known number of items in order."""
-    return isinstance(t, Tuple) and not (isinstance(t, Record) and t.structure.kind in ("dataclass", "dict", "text"))
+    return isinstance(t, Tuple) and not (isinstance(t, Record) and t.structure.kind in ("dataclass", "dict", "text", "masked"))
 
 
 def sequence_items(x: Expr, what: str) -> list[Expr]:
@@ -193,6 +195,8 @@ def make(builder: Builder, items: list[Expr]) -> Expr:
 
 def _add(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
     x, y = arguments
+    if is_masked(x.type) or is_masked(y.type):
+        return _numbers("+", "add", x, y)
     if is_static_list(x.type) and is_static_list(y.type):
         return make_list(builder, tuple_items(x) + tuple_items(y))
     if isinstance(x.type, List) or isinstance(y.type, List):
@@ -240,6 +244,8 @@ def _multiply(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Ex
 
 
 def _numbers(symbol: str, name: str, *operands: Expr) -> Expr:
+    if any(is_masked(o.type) for o in operands):
+        return under_mask(f"'{symbol}'", lambda *xs: _numbers(symbol, name, *xs), list(operands))
     for o in operands:
         if not isinstance(o.type, (Scalar, Array)):
             hint = "tell the cases apart first, with isinstance or 'is None'" if any(labels_of(p) is not None for p in operands) else ""
@@ -402,6 +408,8 @@ def _contains(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Ex
 def _len(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
     takes("len", arguments, keywords, 1)
     match arguments[0].type:
+        case _ if is_masked(arguments[0].type):
+            return count_selected(arguments[0])
         case Record(structure=Structure("dataclass" | "text")) as other:
             raise error("M301", operation="len", types=str(other))
         case Tuple(items):

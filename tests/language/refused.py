@@ -42,7 +42,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "a field that does not exist": ("@dataclass(frozen=True)\nclass P:\n    alpha: float\ndef f(x):\n    return P(x).alpa", "M304"),
     "a function that is no operation": ("def f(x):\n    return np.fft.fft(x)", "M305"),
     "a dict key known only at run time": ("def f(x):\n    d = {x: 1}\n    return d", "M306"),
-    "a boolean mask as an index": ("def f(x):\n    a = np.ones(3) * x\n    return a[a > 0]", "M308"),
+    "an item of a selection by a boolean mask": ("def f(x):\n    a = np.ones(3) * x\n    return a[a > 0][0]", "M301"),
     "shapes that do not fit": ("def f(x):\n    return np.ones((2, 3)) @ np.ones((2, 3)) * x", "M401"),
     "an index out of range": ("def f(x):\n    return (x, 1)[5]", "M403"),
     "a dict key that is not there": ("def f(x):\n    d = {'a': x}\n    return d['b']", "M404"),
