@@ -24,7 +24,10 @@ FRAMES = """async kind => {
   for (let i = 0; i < 60; i++) {
     const x = r.x + 200 + (i % 30) * 6, y = r.y + 150 + (i % 30) * 3;
     if (kind === 'zoom') pane.dispatchEvent(new WheelEvent('wheel', { ctrlKey: true, deltaY: i % 2 ? 40 : -40, clientX: x, clientY: y, cancelable: true }));
-    else { if (i === 0) pane.dispatchEvent(new PointerEvent('pointerdown', { button: 0, buttons: 1, clientX: x, clientY: y })); pane.dispatchEvent(new PointerEvent('pointermove', { buttons: 1, clientX: x, clientY: y })); }
+    else {
+      if (i === 0) pane.dispatchEvent(new PointerEvent('pointerdown', { button: 0, buttons: 1, clientX: x, clientY: y }));
+      pane.dispatchEvent(new PointerEvent('pointermove', { buttons: 1, clientX: x, clientY: y }));
+    }
     const now = await new Promise(requestAnimationFrame);
     times.push(now - last);
     last = now;
@@ -53,7 +56,8 @@ def state(count: int, per: int) -> dict[str, Any]:
         for i in range(size):
             inputs = [] if i == 0 else [first + i - 1] if i < 3 else [first + made.randrange(max(0, i - 6), i), first + i - 1]
             calls = [100_000 + c for c in (2 * g + 1, 2 * g + 2) if c < functions] if i == size // 2 else []
-            nodes.append({"id": first + i, "graph": 100_000 + g, "kind": "parameter" if i == 0 else "apply", "role": "primal", "name": f"v{i}", "op": "add", "symbol": "+",
+            nodes.append({"id": first + i, "graph": 100_000 + g, "kind": "parameter" if i == 0 else "apply",
+                          "role": "primal", "name": f"v{i}", "op": "add", "symbol": "+",
                           "inputs": inputs, "callees": calls, "type": "float", "value": f"{made.random():.4f}", "span": [1 + g, 0, 1 + g, 8]})
         graphs.append({"id": 100_000 + g, "name": f"f{g}", "kind": "function", "parameters": [first], "output": first + size - 1})
     return {"root": 100_000, "graphs": graphs, "nodes": nodes}
@@ -67,7 +71,8 @@ def payload(count: int, per: int) -> dict[str, Any]:
         target = dict(nodes[5 + k % 20])
         new = {**target, "id": 200_000 + k, "name": f"w{k}", "inputs": target["inputs"]}
         changed = {**target, "inputs": [new["id"]]}
-        events.append({"index": k, "kind": "rewrite", "title": "made up", "rule": "made_up", "pass_name": "round 1", "added": [new], "changed": [changed], "focus": [target["id"]], "produced": [new["id"]]})
+        events.append({"index": k, "kind": "rewrite", "title": "made up", "rule": "made_up", "pass_name": "round 1",
+                       "added": [new], "changed": [changed], "focus": [target["id"]], "produced": [new["id"]]})
         nodes[target["id"]] = changed
         nodes[new["id"]] = new
     final = {**initial, "nodes": list(nodes.values())}

@@ -166,3 +166,12 @@ def test_deterministic() -> None:
             "print([c.stages[s].text for s in ('parsed', 'typed', 'adjoint', 'optimized', 'lowered')])")
     runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed, "PATH": ""}).stdout for seed in ("1", "2")]
     assert runs[0] == runs[1] and len(runs[0]) > 1000
+
+
+def test_every_error_has_a_page() -> None:
+    import pathlib
+
+    from myia_notebook.errors import CATALOG
+    text = (pathlib.Path(__file__).parent.parent / "docs" / "errors.md").read_text()
+    for code, kind in CATALOG.items():
+        assert f"## {code} ({kind.name})" in text, code

@@ -11,7 +11,8 @@ from myia_notebook.cell import run_cell
 OUT = Path(__file__).parent.parent / "labextension" / "tests" / "payloads"
 CELLS = {
     "loop": "def power(x, n):\n    y = 1.0\n    while n > 0:\n        y = y * x\n        n = n - 1\n    return y\n\ngrad(power)(1.5, 4)\n",
-    "closure": "def layer(w):\n    def f(x):\n        a = x * w\n        b = math.tanh(a)\n        y = b * x\n        return y\n    return f\n\ngrad(layer(0.5))(1.2)\n",
+    "closure": "def layer(w):\n    def f(x):\n        a = x * w\n        b = math.tanh(a)\n        y = b * x\n        return y\n    return f\n\n"
+               "grad(layer(0.5))(1.2)\n",
     "failure": "def f(x):\n    return x @ x\n\nf(2.0)\n",
     "plain": "def fact(n):\n    if n < 2:\n        return 1\n    return n * fact(n - 1)\n\nfact(5)\n",
     "hostile": 'def f(x):\n    """</script><img src=x onerror="window.broken=1">"""\n    return x * x\n\ngrad(f)(2.0)\n',

@@ -58,14 +58,15 @@ export class Band {
     const from = Math.max(0, Math.min(loop.now - half, n - most)), to = Math.min(n, from + most);
     table.setAttribute('role', 'group');
     table.setAttribute('aria-label', `${loop.variable} over the ${n} ${loop.word}s of ${loop.name}`);
-    const heads = h('div', 'my-loophead', undefined, h('span', '', loop.word), h('span', 'my-role-forward', `▶ ${loop.variable}`), h('span', 'my-role-sensitivity', `∇ ${loop.variable}`));
+    const heads = h('div', 'my-loophead', undefined, h('span', '', loop.word), h('span', 'my-role-forward', `▶ ${loop.variable}`), h('span', 'my-role-sensitivity', loop.hasSensitivity ? `∇ ${loop.variable}` : ''));
     const rail = h('div', 'my-loopcols');
     if (from > 0) rail.append(h('span', 'my-loopmore', `… ${from}`));
     for (let k = from; k < to; k++) {
       const c = loop.columns[k], b = button('', '', () => this.hooks.go(story.stepOf(loop, k, step)), 'my-loopcol');
       b.dataset.key = `iteration-${k}`;
-      b.append(h('span', 'my-loopno', String(k + 1)), h('span', c.value ? 'my-cell' : 'my-cell my-notyet', c.value || 'not yet'), h('span', c.sensitivity ? 'my-cell my-sens' : 'my-cell my-notyet', c.sensitivity || 'not yet'));
-      b.setAttribute('aria-label', `${loop.word} ${k + 1}: ${loop.variable} ${c.value || 'not yet'}, sensitivity ${c.sensitivity || 'not yet'}`);
+      b.append(h('span', 'my-loopno', String(k + 1)), h('span', c.value ? 'my-cell' : 'my-cell my-notyet', c.value || 'not yet'));
+      if (loop.hasSensitivity) b.append(h('span', c.sensitivity ? 'my-cell my-sens' : 'my-cell my-notyet', c.sensitivity || 'not yet')); // an integer has none
+      b.setAttribute('aria-label', `${loop.word} ${k + 1}: ${loop.variable} ${c.value || 'not yet'}${loop.hasSensitivity ? `, sensitivity ${c.sensitivity || 'not yet'}` : ''}`);
       if (k === loop.now) b.setAttribute('aria-current', 'true');
       rail.append(b);
     }

@@ -30,6 +30,9 @@ export function box(n: NodeView, detail: 'type' | 'value'): Box {
   return { id: n.id, w: Math.max(78, Math.max(first, second) + 26), h: l[2] || l[3] ? 46 : 32, lines: l };
 }
 
+/** What a function is, said after its name. */
+export const QUIET: Record<string, string> = { loop: 'loop', branch: 'arm', closure: 'closure', forward: 'values, downwards', backpropagator: 'sensitivities, upwards', program: 'program', tangent: 'tangents' };
+
 /** `collapsed` graphs are one box each. */
 export function build(model: Model, collapsed: Set<number>, detail: 'type' | 'value', ghosts: NodeView[] = [], direction: Direction = 'TB'): Drawing {
   const { graphs, nodes } = model.shown();
@@ -50,7 +53,7 @@ export function build(model: Model, collapsed: Set<number>, detail: 'type' | 'va
       continue;
     }
     clusters.set(g.id, g);
-    const title = Math.max(40, wide(g.name) * 8.4 + 90);
+    const title = wide(g.name) * 8.4 + (QUIET[g.kind] ?? '').length * 6.6 + 44; // with room for the sign that closes it
     out.push(`subgraph cluster_${g.id} {`, `label=<<TABLE BORDER="0" CELLBORDER="0"><TR><TD FIXEDSIZE="TRUE" WIDTH="${Math.round(title)}" HEIGHT="18"></TD></TR></TABLE>>; labeljust=l; margin=12;`);
     for (const n of own) { const b = box(n, detail); boxes.set(n.id, b); home.set(n.id, g.id); out.push(`n_${n.id} [${size(b)}];`); }
     const r: Box = { id: returnId(g.id), w: 74, h: 30, lines: ['return', '', '', ''] };

@@ -1,11 +1,10 @@
 /** The one template of the picture: nodes, edges, functions open and closed, as SVG. Texts are text nodes, never markup. */
-import { glyph, plain } from './dot';
+import { glyph, plain, QUIET } from './dot';
 import { GraphView, NodeView } from './snapshot';
 import { mark, MARK_WIDTH, marked, svg } from './svg';
 
 export interface NodeHooks { hover(id: number | null): void; select(id: number): void; toggle(graph: number): void }
 
-const QUIET: Record<string, string> = { loop: 'loop', branch: 'arm', closure: 'closure', forward: 'values, downwards', backpropagator: 'sensitivities, upwards', program: 'program', tangent: 'tangents' };
 const roleOf = (kind: string | undefined): string => (kind === 'forward' ? 'forward' : kind === 'backpropagator' ? 'backpropagator' : 'primal');
 
 function press(g: SVGGElement, action: () => void): void {

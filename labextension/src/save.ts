@@ -1,7 +1,6 @@
 /** The picture of the current step as a file: SVG with its looks written in, PNG at twice the size, DOT with labels. Nothing leaves the browser. */
 import { button, h } from './elements';
-import { lines, returnId } from './dot';
-import { Drawing } from './dot';
+import { Direction, Drawing, lines, returnId } from './dot';
 import { Model } from './replay';
 import { svg } from './svg';
 
@@ -28,8 +27,8 @@ const quote = (s: string): string => `"${s.replace(/\\/g, '\\\\').replace(/"/g, 
 const COLORS: Record<string, [string, string]> = { primal: ['#1f5fc9', '#edf3fd'], forward: ['#066b62', '#e6f4f2'], backpropagator: ['#a63c00', '#fdf0e7'], sensitivity: ['#b02a80', '#fcebf5'], constant: ['#57606a', '#f6f7f8'], free: ['#6f6100', '#fbf7df'], control: ['#30363d', '#eef0f2'] };
 
 /** The graph as DOT for other tools: labels in words, colors by role. `texts` are the values of a run, when there are any. */
-export function dotText(model: Model, drawing: Drawing, texts: Map<number, string> | null, title: string): string {
-  const out = [`digraph ${quote(title)} {`, 'rankdir=TB; node [shape=box, style="rounded,filled", fontname="Courier", fontsize=11]; edge [color="#7a8591", arrowsize=0.6];'];
+export function dotText(model: Model, drawing: Drawing, texts: Map<number, string> | null, title: string, direction: Direction = 'TB'): string {
+  const out = [`digraph ${quote(title)} {`, `rankdir=${direction}; node [shape=box, style="rounded,filled", fontname="Courier", fontsize=11]; edge [color="#7a8591", arrowsize=0.6];`];
   const name = (id: number): string => (id < -1e6 ? `r${returnId(id)}` : id < 0 ? `g${-id}` : `n${id}`);
   const seen = new Set<number>();
   const write = (id: number): void => {

@@ -16,7 +16,7 @@ export interface Item {
 export interface Change { sign: '−' | '+'; text: string }
 
 /** The iterations of the function at hand, with one variable over all of them. */
-export interface Loop { word: string; name: string; variable: string; now: number; columns: Column[]; all: Iteration[] }
+export interface Loop { word: string; name: string; variable: string; now: number; columns: Column[]; all: Iteration[]; hasSensitivity: boolean }
 
 export interface Scene {
   model: Model; ghosts: NodeView[]; look: Look; focus: number[]; grid: Grid | null; gridStep: number; difference: Change[]; item: Item | null; loop: Loop | null; span: Span | null; values: (id: number) => string;
@@ -32,6 +32,7 @@ export class Story {
   private base: Grid | null = null;
   private baseOf: number | null = null;
   private wide: Model | null = null;
+  private forwards: Map<number, number> | null = null;
 
   constructor(private stages: Snapshot[], readonly snapshot: Snapshot) {
     this.replay = new Replay(snapshot);
@@ -101,7 +102,7 @@ export class Story {
     const grid = asGrid && s.stage === 'adjoint' ? this.gridOf(event?.gradient?.graph ?? null, step === s.events.length) : null;
     const focus = event ? [...event.focus, ...event.produced, ...event.removed] : [];
     const first = focus.map(id => model.nodes.get(id)?.span).find(Boolean) ?? null;
-    return { model, ghosts, look, focus, grid, gridStep: step, difference: event && this.isRewriting ? this.difference(step, ghosts.length ? ghosts : this.oldNodes(step, event.removed), model) : [], item, loop: null, span: first, values: id => model.nodes.get(id)?.value ?? '' };
+    return { model, ghosts, look, focus, grid, gridStep: step, difference: event && this.isRewriting ? this.difference(step, ghosts.length ? ghosts : this.oldNodes(step, event.removed), model) : [], item, loop: null, span: first, values: id => model.nodes.get(id)?.value || model.nodes.get(this.forward(id))?.value || '' };
   }
 
   /** What a rewrite took away and put in, in words. */
@@ -115,6 +116,16 @@ export class Story {
     const removed = old.filter(n => n.kind === 'apply').map((n): Change => ({ sign: '−', text: line(n) }));
     const added = event.added.filter(n => n.kind === 'apply').map((n): Change => ({ sign: '+', text: line(n) }));
     return [...removed, ...added];
+  }
+
+  /** The node of ▶ that computes what a primal node did: equations are written in primal nodes, values are those of ▶. */
+  private forward(id: number): number {
+    if (!this.forwards) {
+      this.forwards = new Map();
+      for (const n of this.adjoint()?.final?.nodes ?? []) if (n.kind === 'parameter' && n.how === '▶' && n.primal !== null) this.forwards.set(n.primal, n.id);
+      for (const e of this.adjoint()?.events ?? []) if (e.gradient && e.gradient.primal !== null && e.gradient.forward !== null) this.forwards.set(e.gradient.primal, e.gradient.forward);
+    }
+    return this.forwards.get(id) ?? id;
   }
 
   private oldNodes(step: number, ids: number[]): NodeView[] {
@@ -142,7 +153,7 @@ export class Story {
     const grid = whole && it ? gridAt(whole, this.run, it, trace) : null;
     const word = this.word(primal), phrase = all.length > 1 ? `${word} ${k + 1} of ${all.length}` : '';
     if (grid && phrase) grid.phrases = [phrase, phrase];
-    return { model, ghosts: [], look, focus: here ? [here.node] : [], grid, gridStep: step, difference: [], item, loop: all.length > 1 ? this.loop(all, k, at, primal, here, word) : null, span: here?.span ?? null, values: id => seen.get(id) ?? '' };
+    return { model, ghosts: [], look, focus: here ? [here.node] : [], grid, gridStep: step, difference: [], item, loop: all.length > 1 ? this.loop(all, k, at, primal, here, word) : null, span: here?.span ?? null, values: id => seen.get(id) ?? seen.get(this.forward(id)) ?? '' };
   }
 
   /** The graph of a run, laid out once for the widest value that each node ever has. */
@@ -161,7 +172,7 @@ export class Story {
     const row = grid?.rows.find(r => here && (r.forward === here.node || r.seed === here.node || r.sums.some(x => x.total === here.node))) ?? grid?.rows.find(r => r.sums.length > 0) ?? grid?.rows[0];
     const totals = row ? (row.seed !== null ? [row.seed] : row.sums.map(x => x.total)) : [];
     const node = row ? row.forward ?? row.id : here?.node ?? 0, name = row?.name ?? this.snapshot.final?.nodes.find(n => n.id === node)?.name ?? '';
-    return { word, name: this.graphName(primal), variable: name, now: k, columns: columns(trace, all, at, node, totals), all };
+    return { word, name: this.graphName(primal), variable: name, now: k, columns: columns(trace, all, at, node, totals), all, hasSensitivity: totals.length > 0 };
   }
 
   private busiest(any: boolean): number {

@@ -262,7 +262,7 @@ export class Viewer {
     const open = this.root.querySelector('.my-savemenu');
     if (open) { open.remove(); return; }
     const menu = saveMenu(() => ({ ...this.main.shown(), background: getComputedStyle(this.root).backgroundColor, name: `${this.snapshot()?.stage ?? 'graph'}-step-${this.step}`,
-      dot: () => dotText(this.main.model, this.main.forDot(), this.story()?.isRun ? this.scene?.look.texts ?? null : null, this.snapshot()?.stage ?? 'graph') }),
+      dot: () => dotText(this.main.model, this.main.forDot(), this.story()?.isRun ? this.scene?.look.texts ?? null : null, this.snapshot()?.stage ?? 'graph', this.main.direction) }),
     () => { menu.remove(); this.root.focus(); }, text => this.main.say(text));
     this.root.append(menu);
     menu.querySelector('button')?.focus();

@@ -43,6 +43,15 @@ describe('the run, step by step', () => {
     expect(back).toBeLessThanOrEqual(end + 1);
     expect(s.scene(back, 'difference', true).loop?.columns.every(c => c.sensitivity !== '')).toBe(true);
   });
+  it('every symbol of a forward equation has its number, of its own iteration', () => {
+    const p = payload('loop'), s = new Story(p.stages, stage(p, 'run')), k = s.items.findIndex(i => i.title === 'Compute y.' && i.reason.includes('iteration 3')) + 1, scene = s.scene(k, 'difference', true);
+    const written = scene.item!.equation.filter(t => t.kind === 'name').map(t => [t.text, scene.values(t.node!)]);
+    expect(written).toEqual([['y', '3.375'], ['y', '2.25'], ['x', '1.5']]);
+  });
+  it('an integer has no sensitivity to wait for', () => {
+    const p = payload('loop'), s = new Story(p.stages, stage(p, 'run')), k = s.items.findIndex(i => i.title === 'Compute n.') + 1;
+    expect(s.scene(k, 'difference', true).loop?.hasSensitivity).toBe(false);
+  });
   it('a program without a gradient has steps too', () => {
     const s = story('plain', 'run');
     expect(s.items.some(i => i.reason.includes('call 2 of 5 of fact'))).toBe(true);

@@ -89,6 +89,21 @@ def check_cursor(page: Any) -> None:
     expect(page.locator(".my-svg g.node.lit")).to_have_attribute("aria-label", re.compile("^n = −|^n = -"))
 
 
+def check_presentation(page: Any, name: str) -> None:
+    """The viewer covers the screen, with the source beside the graph; Escape or P brings the notebook back."""
+    page.locator(".my-stage[data-stage='run']").click()
+    page.locator(".my").focus()
+    for key in ("Home", *["ArrowRight"] * 12, "p"):
+        page.keyboard.press(key)
+    page.locator(".my[data-present] .my-presented .my-source").wait_for()
+    page.wait_for_timeout(400)
+    box, size = page.locator(".my").bounding_box(), page.viewport_size
+    assert box["x"] <= 1 and box["y"] <= 1 and box["width"] >= size["width"] - 2 and box["height"] >= size["height"] - 2
+    shoot(page, f"{name}_present")
+    page.keyboard.press("p")
+    page.wait_for_function("() => !document.querySelector('.my[data-present]')")
+
+
 def test_jupyterlab(lab: Server, page: Any) -> None:
     page.goto(f"{lab.url}/lab/tree/demo.ipynb?token={lab.token}&reset")
     page.locator(".jp-NotebookPanel .jp-CodeCell").first.wait_for(timeout=60_000)
@@ -104,6 +119,7 @@ def test_jupyterlab(lab: Server, page: Any) -> None:
     shoot(page, "lab_dark")
     page.evaluate("() => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Light' })")
     page.locator(".my:not([data-dark])").wait_for(timeout=20_000)
+    check_presentation(page, "lab")
     assert page.locator(".jp-OutputArea-executeResult").last.inner_text().strip().endswith("13.5")
     assert not ours(page), page.errors
     page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")

@@ -138,11 +138,17 @@ def test_themes_are_legible(page_with: Any, tmp_path: Path, scheme: str) -> None
     show(page, LAYER, tmp_path, "adjoint")
     assert (page.locator(".my").get_attribute("data-dark") is not None) == (scheme == "dark")
     least = page.evaluate("""() => {
-      const rgb = s => (s.match(/[\\d.]+/g) || []).map(Number), lum = c => { const f = c.slice(0, 3).map(v => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; }); return .2126 * f[0] + .7152 * f[1] + .0722 * f[2]; };
+      const rgb = s => (s.match(/[\\d.]+/g) || []).map(Number);
+      const lum = c => { const f = c.slice(0, 3).map(v => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; });
+        return .2126 * f[0] + .7152 * f[1] + .0722 * f[2]; };
       const ratio = (a, b) => { const [x, y] = [lum(rgb(a)), lum(rgb(b))].sort((p, q) => q - p); return (x + .05) / (y + .05); };
       let least = [99, ''];
       const see = (e, ink, ground) => { const r = ratio(ink, ground); if (r < least[0]) least = [r, e.textContent]; };
-      for (const g of document.querySelectorAll('.my-grid g.node')) { const ground = getComputedStyle(g.querySelector('.shape')).fill; if (ground === 'none') continue; for (const t of g.querySelectorAll('text')) if (t.textContent) see(t, getComputedStyle(t).fill, ground); }
+      for (const g of document.querySelectorAll('.my-grid g.node')) {
+        const ground = getComputedStyle(g.querySelector('.shape')).fill;
+        if (ground === 'none') continue;
+        for (const t of g.querySelectorAll('text')) if (t.textContent) see(t, getComputedStyle(t).fill, ground);
+      }
       const chrome = getComputedStyle(document.querySelector('.my-rail')).backgroundColor;
       for (const e of document.querySelectorAll('.my-stage b, .my-stage small, .my-legend span')) see(e, getComputedStyle(e).color, chrome);
       return least; }""")
@@ -170,7 +176,8 @@ def test_reduced_motion(page_with: Any, tmp_path: Path) -> None:
     moving = page_with(reduced_motion="no-preference")
     show(moving, LOOP, tmp_path, "parsed")
     moving.locator(".my[data-drawn='parsed']").wait_for(timeout=20_000)
-    moving.evaluate("() => { window.moved = 0; const animate = Element.prototype.animate; Element.prototype.animate = function (...a) { window.moved++; return animate.apply(this, a); }; }")
+    moving.evaluate("""() => { window.moved = 0; const animate = Element.prototype.animate;
+        Element.prototype.animate = function (...a) { window.moved++; return animate.apply(this, a); }; }""")
     moving.locator(".my-svg .fold").last.click()
     moving.wait_for_function("() => window.moved > 0")
 
@@ -274,7 +281,9 @@ def test_nothing_is_cut_at_any_width(page_with: Any, tmp_path: Path, width: int)
       const frame = document.querySelector('.my').getBoundingClientRect(), found = [];
       const seen = [...document.querySelectorAll('.my-rail button, .my-rail input, .my-rail select, .my-player button')].filter(e => e.offsetParent);
       const boxes = seen.map(e => e.getBoundingClientRect());
-      boxes.forEach((b, i) => { if (b.left < frame.left || b.right > frame.right + 0.5) found.push(['outside', seen[i].getAttribute('aria-label') || seen[i].textContent]); });
-      boxes.forEach((a, i) => boxes.forEach((b, j) => { if (i < j && a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1) found.push(['overlap', seen[i].textContent, seen[j].getAttribute('aria-label') || seen[j].textContent]); }));
+      const said = i => seen[i].getAttribute('aria-label') || seen[i].textContent;
+      boxes.forEach((b, i) => { if (b.left < frame.left || b.right > frame.right + 0.5) found.push(['outside', said(i)]); });
+      const meet = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+      boxes.forEach((a, i) => boxes.forEach((b, j) => { if (i < j && meet(a, b)) found.push(['overlap', said(i), said(j)]); }));
       return found; }""")
     assert problems == []

@@ -12,9 +12,10 @@ import pytest
 FRONT = Path(__file__).parents[2] / "labextension"
 SCRIPTS = str(Path(sys.executable).parent)
 ENVIRONMENT = dict(os.environ, PATH=os.pathsep.join([SCRIPTS, os.environ.get("PATH", "")]))
+HAS_FRONT = shutil.which("node", path=ENVIRONMENT["PATH"]) is not None and (FRONT / "node_modules" / "vitest").exists()
 
 
-@pytest.mark.skipif(shutil.which("node", path=ENVIRONMENT["PATH"]) is None or not (FRONT / "node_modules" / "vitest").exists(), reason="no node, or the front end was not installed")
+@pytest.mark.skipif(not HAS_FRONT, reason="no node, or the front end was not installed")
 def test_the_logic_of_the_front_end() -> None:
     sys.path.insert(0, str(FRONT.parent / "tools"))
     try:
