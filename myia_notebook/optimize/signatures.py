@@ -259,12 +259,16 @@ def flatten_results(root: Graph) -> bool:
         result = group[0].result
         assert isinstance(result, Tuple)
         if any(isinstance(item, Tuple) for item in result.items):
-            paths: list[tuple[int, ...]] = []
-            for k, item in enumerate(result.items):
-                paths.extend([(k, j) for j in range(len(item.items))] if isinstance(item, Tuple) else [(k,)])
-            _reshape_results(sites, group, paths)
+            _reshape_results(sites, group, [(k, *path) for k, item in enumerate(result.items) for path in leaf_paths(item)])
             changed = True
     return changed
+
+
+def leaf_paths(t: Type) -> list[tuple[int, ...]]:
+    """The places in a nested tuple that hold no tuple, from left to right."""
+    if not isinstance(t, Tuple):
+        return [()]
+    return [(i, *path) for i, item in enumerate(t.items) for path in leaf_paths(item)]
 
 
 def _path_type(t: Type, path: tuple[int, ...]) -> Type:
@@ -362,7 +366,7 @@ def _split_parameters(group: list[Graph], places: list[int], sites: Sites) -> No
         for i, x in enumerate(operands):
             t = types[i]
             if i in places and isinstance(t, Tuple):
-                result.extend(_path_item(builder, x, (j,)) for j in range(len(t.items)))
+                result.extend(_path_item(builder, x, path) for path in leaf_paths(t))
             else:
                 result.append(x)
         return result
@@ -380,6 +384,15 @@ def _split_parameters(group: list[Graph], places: list[int], sites: Sites) -> No
         _split_own(g, places)
 
 
+def _whole(g: Graph, builder: Builder, p: Parameter, t: Type, name: str, made: list[Parameter]) -> Node:
+    """The tuple that a parameter was, made of new parameters for its leaves."""
+    if not isinstance(t, Tuple):
+        made.append(Parameter(g, name, t, p.provenance))
+        return made[-1]
+    items = [_whole(g, builder, p, item, f"{name}.{j}" if name else "", made) for j, item in enumerate(t.items)]
+    return builder.apply(MAKE_TUPLE, *items, type=t)
+
+
 def _split_own(g: Graph, places: list[int]) -> None:
     parameters: list[Parameter] = []
     replaced: dict[int, Node] = {}
@@ -388,10 +401,10 @@ def _split_own(g: Graph, places: list[int]) -> None:
     for i, p in enumerate(g.parameters):
         t = p.type
         if i in places and isinstance(t, Tuple):
-            parts = [Parameter(g, f"{p.name}.{j}" if p.name else "", item, p.provenance) for j, item in enumerate(t.items)]
-            parameters.extend(parts)
-            replaced[p.id] = builder.apply(MAKE_TUPLE, *parts, type=t)
-            extra += len(parts) - 1 if i < g.captured else 0
+            made: list[Parameter] = []
+            replaced[p.id] = _whole(g, builder, p, t, p.name, made)
+            parameters.extend(made)
+            extra += len(made) - 1 if i < g.captured else 0
         else:
             parameters.append(p)
     nodes = schedule(g)
