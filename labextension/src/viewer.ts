@@ -286,6 +286,7 @@ export class Viewer {
 
   private setPresent(on: boolean): void {
     this.source.replaceChildren(...(on ? [sourceListing(this.data.source, this.lineHooks)] : []));
+    this.highlight([]); // marks the line of the step in it
     this.root.toggleAttribute('data-present', on);
     this.main.pane.largest = on ? 2 : 1.25;
     this.main.pane.smallest = on ? 1.1 : 0.78;

@@ -64,14 +64,15 @@ def test_the_run_goes_forward_then_backward(page: Any, tmp_path: Path) -> None:
     assert total > 20 and set(page.locator(".my-svg g.node.wait .second").all_text_contents()) == {"not yet"}
     press(page, "ArrowRight", "ArrowRight", "ArrowRight")
     page.wait_for_function("n => document.querySelectorAll('.my-svg g.node.wait').length < n", arg=total)
-    press(page, "g")
+    press(page, "g", "ArrowLeft")
     page.locator(".my-grid").wait_for()
+    expect(page.locator(".my-say b")).to_have_text("Compute y.")
     columns = page.locator(".my-loopcol")
     expect(columns).to_have_count(4)
     columns.nth(2).click()
     expect(columns.nth(2)).to_have_attribute("aria-current", "true")
     assert "iteration 3 of 4" in page.locator(".my-grid .q").first.text_content()
-    assert page.locator(".my-loopcol .my-notyet").count() >= 4
+    expect(page.locator(".my-loopcol .my-notyet")).to_have_count(5)  # y of iteration 4, and every ∇y
     press(page, "End")
     expect(page.locator(".my-say b")).to_have_text("The result is 13.5.")
     assert page.locator(".my-loopcol .my-notyet").count() == 0 and page.errors == []
