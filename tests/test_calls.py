@@ -106,3 +106,42 @@ def test_nothing_leaks() -> None:
     for i in range(50_000):
         f(a), g(2.0)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4000  # KiB
+
+
+def test_first_calls_from_several_threads() -> None:
+    import threading
+
+    @myia
+    def shared(x, n):
+        y = x
+        while n > 0:
+            y = math.sin(y) * x
+            n = n - 1
+        return y
+
+    def python(x: float, n: int) -> float:
+        y = x
+        while n > 0:
+            y = math.sin(y) * x
+            n = n - 1
+        return y
+
+    found: dict[int, list[float]] = {}
+    wrong: list[BaseException] = []
+
+    def work(i: int) -> None:
+        try:
+            own = grad(lambda v: math.tanh(v * v))
+            found[i] = [shared(0.5 + i * 0.01, 3), grad(shared)(0.5, 2), own(1.0), shared(1, 3)]
+        except BaseException as problem:
+            wrong.append(problem)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong, wrong
+    for i in range(8):
+        assert found[i][0] == python(0.5 + i * 0.01, 3) and found[i][3] == python(1, 3)
+        assert found[i][1:3] == found[0][1:3]

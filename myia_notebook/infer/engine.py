@@ -8,7 +8,6 @@ van Merriënboer et al. 2018, section 4.2; the scheduler and its restarts are ou
 """
 from __future__ import annotations
 
-import functools
 from collections import deque
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from myia_notebook.infer.expansion import Expansion, Path, expand_operation, exp
 from myia_notebook.infer.join import CannotJoin, FunctionSet, Label, is_trackable, is_union, join, join_abstract, widened
 from myia_notebook.infer.records import MethodUse, intern, method_call
 from myia_notebook.infer.recursion import invariant_parameters
-from myia_notebook.infer.unions import box
+from myia_notebook.infer.unions import Boxes
 from myia_notebook.ir.graph import UNDEFINED, Apply, Constant, Graph, Node, schedule
 from myia_notebook.ir.types import LIST, NEVER, List, Record, Static, Structure, Tuple, Type, map_parts, parts
 from myia_notebook.ops.operation import Operation
@@ -86,7 +85,7 @@ class Engine:
         self.methods: dict[int, Graph] = {}
         self.gradient_labels: dict[int, Label] = {}
         self.has_grown = False
-        self.box = functools.partial(box, self)
+        self.box = Boxes(self)
         self.contexts: dict[Any, Context] = {}
         self.labels: dict[Any, Label] = {}
         self.label_list: list[Label] = []
@@ -159,9 +158,8 @@ class Engine:
         if found is not None:
             return found
         inner = self._inner_label(graph, captured)
-        if inner is not None:
+        if inner is not None and self._grow(inner, captured):
             self.labels[key] = inner
-            self._grow(inner, captured)
             return inner
         found = self.labels[key] = Label(graph, captured, len(self.label_list))
         self.label_list.append(found)
@@ -187,17 +185,21 @@ class Engine:
                     pass
         return None
 
-    def _grow(self, label: Label, captured: tuple[Abstract, ...]) -> None:
-        """The captured values of a label can be more than was known: whoever walked it starts again."""
+    def _grow(self, label: Label, captured: tuple[Abstract, ...]) -> bool:
+        """The captured values of a label can be more than was known: whoever walked it starts again. False when they have no common type (then
+        the closure gets a label of its own, as for `twice(twice(sin))`)."""
         try:
             joined = tuple(Abstract(join(a.type, b.type, self.box)) for a, b in zip(label.captured, captured))
         except CannotJoin:
-            raise error("M307", label.graph.provenance.span, name=label.graph.name, types=", ".join(str(a.type) for a in captured)) from None
+            if label.number + 64 < len(self.label_list):
+                raise error("M307", label.graph.provenance.span, name=label.graph.name, types=", ".join(str(a.type) for a in captured)) from None
+            return False
         if joined != label.captured:
             label.captured = joined
             self.has_grown |= "box" in label.graph.flags
             for context in label.contexts.values():
                 self._start(context)
+        return True
 
     # -- scheduling
 

@@ -8,12 +8,11 @@ captured fields, so that everything that works on closures works on unions). Eve
 """
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from myia_notebook.ir.graph import Graph
-from myia_notebook.ir.types import FLOAT_DTYPES, LIST, NEVER, NONE, List, Record, Scalar, Structure, Tuple, Type
+from myia_notebook.ir.types import FLOAT_DTYPES, LIST, NEVER, NONE, List, Record, Scalar, Static, Structure, Tuple, Type
 from myia_notebook.ops.primitive import UNKNOWN, Abstract
 from myia_notebook.ops.promotion import promote
 
@@ -61,8 +60,16 @@ class CannotJoin(Exception):
     """The two types have no join."""
 
 
-Box = Callable[[Type], FunctionSet]
-"""Makes the constructor of a type (`infer.unions`)."""
+class Box(Protocol):
+    """Makes values of a type members of a set (`infer.unions.Boxes`)."""
+
+    def __call__(self, t: Type) -> FunctionSet:
+        """The constructor of a union for t."""
+        ...
+
+    def function(self, t: Type) -> FunctionSet:
+        """A function of the library (`math.sin`) as a closure; a set of functions is one already."""
+        ...
 
 
 def join(a: Type, b: Type, box: Box | None = None) -> Type:
@@ -93,10 +100,20 @@ def join(a: Type, b: Type, box: Box | None = None) -> Type:
             return Tuple(tuple(join(x, y, box) for x, y in zip(first, second)))
         case Scalar(), Scalar():
             return _join_numbers(a, b)
+        case _ if box is not None and _is_callable(a) and _is_callable(b):
+            return join(box.function(a), box.function(b), box)
         case _ if box is not None and (_forms_unions(a) or _forms_unions(b)) and not (_is_function(a) or _is_function(b)):
             return join(box(a), box(b), box)
         case _:
             raise CannotJoin
+
+
+def _is_callable(t: Type) -> bool:
+    """A set of functions, or a function of the library."""
+    from myia_notebook.ops.table import operation_for
+    if isinstance(t, Static):
+        return callable(t.value) and not isinstance(t.value, type) and operation_for(t.value) is not None
+    return _is_function(t)
 
 
 def is_union(t: Type) -> bool:

@@ -282,6 +282,10 @@ class _Body:
             return builder.apply(MAKE_TUPLE, *items, type=want) if items else Constant((), want, node.name, node.provenance)
         if isinstance(want, List) and isinstance(have, List):
             return builder.apply(CAST, node, Constant(want, Static(want)), type=want)
+        if isinstance(want, Function) and isinstance(have, Static):
+            member = next((m for m in want.cls.members if m.flags.get("library") is have.value), None)
+            if member is not None:
+                return Constant(member, want, node.name, node.provenance)
         if isinstance(want, Function) and not isinstance(have, Function) and have != NEVER:
             return self._boxed(builder, node, have, want)
         from myia_notebook.ops.operators import convert
@@ -426,6 +430,9 @@ class _Body:
                 fields = [Builder.type_of(p) for p in inputs[1].value.parameters]  # type: ignore[attr-defined]
                 inner_builder = Builder(graph, inner.provenance)
                 inputs[2:] = [self.fit(inner_builder, x, want) for x, want in zip(inputs[2:], fields)]
+                if not fields:
+                    made[inner.id] = Constant(inputs[1].value, t, inner.name, inner.provenance)  # type: ignore[attr-defined]
+                    continue
             if primitive is BRANCH:  # the arms say what they take
                 taken = [Builder.type_of(p) for p in inputs[2].value.parameters]  # type: ignore[attr-defined]
                 inner_builder = Builder(graph, inner.provenance)
@@ -557,6 +564,8 @@ def can_fit(have: Type, want: Type) -> bool:
     if have == want or have == NEVER:
         return True
     match have, want:
+        case Static(value), Function(cls) if any(m.flags.get("library") is value for m in cls.members):
+            return True
         case _, Function(cls) if not isinstance(have, Function):
             kind: Any = "none" if have == NONE else have.structure if isinstance(have, Record) and have.structure.cls is not None else "value"
             types = [have] if kind == "value" else list(parts(have))

@@ -8,6 +8,7 @@ Reference: Reynolds 1972 (a closure is a record with a tag); here the other way 
 """
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +49,50 @@ def box(engine: Engine, t: Type) -> FunctionSet:
     else:
         graph, fields = constructor_graph("value", ("value",)), (t,)
     return FunctionSet((engine.make_label(graph, tuple(map(Abstract, fields))),))
+
+
+_etas: dict[int, tuple[Any, Graph]] = {}
+
+
+def library_function(value: Any) -> Graph:
+    """x… ↦ value(x…), for a function of the library that is chosen at run time."""
+    known = _etas.get(id(value))
+    if known is None:
+        graph = Graph(getattr(value, "__name__", "function"), "function")
+        for i in range(_arity(value)):
+            graph.add_parameter(f"x{i}" if i else "x")
+        graph.output = graph.apply(Constant(value), *graph.parameters)
+        graph.flags["library"] = value
+        known = _etas[id(value)] = (value, graph)
+    return known[1]
+
+
+def _arity(value: Any) -> int:
+    count = getattr(value, "nin", None)
+    if isinstance(count, int):
+        return count
+    try:
+        parameters = inspect.signature(value).parameters.values()
+    except (TypeError, ValueError):
+        return 1
+    required = [p for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return max(len(required), 1)
+
+
+class Boxes:
+    """How values enter sets while one program is inferred (`join.Box`)."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    def __call__(self, t: Type) -> FunctionSet:
+        return box(self.engine, t)
+
+    def function(self, t: Type) -> FunctionSet:
+        if isinstance(t, FunctionSet):
+            return t
+        assert isinstance(t, Static)
+        return FunctionSet((self.engine.make_label(library_function(t.value), ()),))
 
 
 def payload(label: Label) -> Type:
@@ -195,4 +240,4 @@ def matching(labels: tuple[Label, ...], classes: tuple[Any, ...]) -> list[Label]
     return [label for label in labels if any(matches(payload(label), c) for c in classes)]
 
 
-__all__ = ["box", "constructor_graph", "contains_structure", "content", "dispatch", "is_one_of", "labels_of", "matches", "matching", "narrow", "payload"]
+__all__ = ["Boxes", "box", "constructor_graph", "contains_structure", "content", "dispatch", "is_one_of", "labels_of", "matches", "matching", "narrow", "payload"]

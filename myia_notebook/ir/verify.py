@@ -21,6 +21,7 @@ class _Checker:
     def __init__(self, root: Graph) -> None:
         self.printer = Printer(root)
         self.problems: list[str] = []
+        self.alive = {g.id for g in reachable(root)}
 
     def complain(self, graph: Graph, node: Node | None, text: str) -> None:
         where = ""
@@ -103,6 +104,8 @@ class _Checker:
             self.complain(graph, node, f"calls a {self.printer.type(ft)}")
             return
         for member in ft.cls.members:
+            if member.id not in self.alive:
+                continue  # nobody makes a closure of it: it is never called
             if member.function_class is not ft.cls:
                 self.complain(graph, node, f"@{member.name} is a member of a class that is not its own")
             parameters = member.parameters[member.captured:]

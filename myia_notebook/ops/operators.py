@@ -171,8 +171,11 @@ def fitted(x: Expr, t: Type) -> Expr:
 
 def boxed(x: Expr, t: Type) -> Expr:
     """x as a value of a union."""
-    from myia_notebook.infer.join import FunctionSet
+    from myia_notebook.infer.join import FunctionSet, is_union
     builder = x.builder
+    if isinstance(x.type, Static) and not is_union(t):
+        label = next(label for label in t.labels if label.graph.flags.get("library") is x.type.value)  # type: ignore[attr-defined]
+        return builder.expr(builder.apply(_primitive("partial"), Constant(label, Static(label)), type=t))
     if isinstance(x.type, FunctionSet):
         return builder.expr(builder.apply(_primitive("cast"), x.node, builder.constant(t, Static(t)), type=t))
     union = builder.box(x.type)

@@ -84,6 +84,16 @@ def function_data(x):
     return fs[0](x) + fs[1](x) + d["a"](x) + d["b"](x) + p(x) + q(x)
 
 
+@row("functions", "functions of the library as values, chosen at run time")
+def library_functions(x):
+    g = math.sin if x > 0 else math.cos
+    h = math.tanh if x < 0 else (lambda v: v * x)
+    fs = [math.sin, math.exp, lambda v: v * 0.5]
+    n = int(x * 0.0) + 1
+    twice = lambda f: lambda v: f(f(v))  # noqa: E731
+    return g(x) + h(x) + fs[n](x) + twice(twice(math.sin))(x)
+
+
 @row("functions", "a list of closures made in a loop")
 def closures_in_a_loop(x):
     fs = []
