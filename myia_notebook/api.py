@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from myia_notebook.emit.call_result import MISS, Status
 from myia_notebook.boundary import ClosureValue, returned_value
+from myia_notebook.emit.call_result import MISS, Status
 from myia_notebook.errors import MyiaError, error
 from myia_notebook.infer import structures
 from myia_notebook.infer.structures import has_parts, parts_of, structure_of

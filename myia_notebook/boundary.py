@@ -8,8 +8,8 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from myia_notebook.ir.graph import Constant, Graph
 from myia_notebook.infer.structures import rebuild
+from myia_notebook.ir.graph import Constant, Graph
 from myia_notebook.ir.types import LIST, Function, List, Record, Tuple, Type
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import numpy as np
 
 
-
 def relu(x):  # type: ignore[no-untyped-def]
     """max(x, 0); the derivative at 0 is 0."""
     return np.where(x > 0, x, 0.0 * x)

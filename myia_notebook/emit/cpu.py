@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from myia_notebook.errors import MyiaError, error
 from myia_notebook.emit.call import NAME, CallCode, is_supported, python_function
 from myia_notebook.emit.memory import Writer, read
+from myia_notebook.errors import MyiaError, error
 from myia_notebook.gradient.classes import contains_function
 from myia_notebook.ir.types import BOOL, FLOAT, INT, UNIT, Array, Function, List, NoneType, Scalar, Static, Tuple, Type
-from myia_notebook.vm import located
 from myia_notebook.lower.plan import Plan, array_words, needs_arena, words
 from myia_notebook.ops.control import exception_of
 from myia_notebook.ops.expression import Builder
+from myia_notebook.vm import located
 
 _lock = threading.Lock()
 _HELPERS = ("myia_arena_refill", "myia_stack_grow", "myia_free")

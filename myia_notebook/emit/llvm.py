@@ -217,39 +217,17 @@ class Machine:
 
     def allocate(self, size: int) -> Any:
         """The address of `size` fresh bytes in the arena (64-byte aligned when large)."""
-        b = self.b
-        rounded = (size + 15) // 16 * 16 if size < 1024 else (size + 63) // 64 * 64
-        here = b.load(self.top)
-        new = b.add(here, self.int(rounded))
-        full, fits, done = self.block("full"), self.block("fits"), self.block("allocated")
-        b.cbranch(b.icmp_unsigned(">", new, b.load(self.end)), full, fits).set_weights([1, 10000])
-        b.position_at_end(full)
-        address = b.call(self.refill, [self.int(rounded), self.top, self.end, self.chunks, self.used])
-        bad, good = self.block("no_memory"), self.block("got")
-        b.cbranch(b.icmp_unsigned("==", address, self.int(0)), bad, good)
-        b.position_at_end(bad)
-        self.fail("M707", "the values of this program", None)
-        b.position_at_end(good)
-        b.branch(done)
-        b.position_at_end(fits)
-        b.store(new, self.top)
-        b.branch(done)
-        b.position_at_end(done)
-        phi = b.phi(I64)
-        phi.add_incoming(address, good)
-        phi.add_incoming(here, fits)
-        return phi
+        return self._fresh(self.int((size + 15) // 16 * 16 if size < 1024 else (size + 63) // 64 * 64))
 
     def allocate_dynamic(self, size: Any) -> Any:
         """The address of fresh bytes, as many as a value says."""
+        return self._fresh(self.b.and_(self.b.add(size, self.int(15)), self.int(-16)))
+
+    def _fresh(self, rounded: Any) -> Any:
         b = self.b
-        rounded = b.and_(b.add(size, self.int(15)), self.int(-16))
-        b.position_at_end(b.block)
         here = b.load(self.top)
-        new = b.add(here, rounded)
-        room = b.sub(b.load(self.end), here)
         full, fits, done = self.block("full"), self.block("fits"), self.block("allocated")
-        b.cbranch(b.icmp_unsigned(">", rounded, room), full, fits).set_weights([1, 10000])
+        b.cbranch(b.icmp_unsigned(">", rounded, b.sub(b.load(self.end), here)), full, fits).set_weights([1, 10000])
         b.position_at_end(full)
         address = b.call(self.refill, [rounded, self.top, self.end, self.chunks, self.used])
         bad, good = self.block("no_memory"), self.block("got")
@@ -259,7 +237,7 @@ class Machine:
         b.position_at_end(good)
         b.branch(done)
         b.position_at_end(fits)
-        b.store(new, self.top)
+        b.store(b.add(here, rounded), self.top)
         b.branch(done)
         b.position_at_end(done)
         phi = b.phi(I64)

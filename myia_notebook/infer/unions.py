@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from myia_notebook.infer.join import FunctionSet, Label, is_union
-from myia_notebook.ir.graph import Constant, Graph, UNDEFINED
+from myia_notebook.ir.graph import UNDEFINED, Constant, Graph
 from myia_notebook.ir.types import BOOL, NEVER, NONE, Array, NoneType, Record, Scalar, Static, Structure, Tuple, Type, parts
 from myia_notebook.ops.expression import Builder, Expr
 from myia_notebook.ops.primitive import Abstract

@@ -11,7 +11,7 @@ import numpy as np
 
 from myia_notebook.errors import error
 from myia_notebook.ir.graph import UNDEFINED, Graph, Sentinel
-from myia_notebook.ir.types import BOOL, FLOAT, INT, NEVER, NONE, RANGE, Array, Function, FunctionClass, Scalar, Static, Tuple, Type
+from myia_notebook.ir.types import BOOL, FLOAT, INT, NEVER, NONE, RANGE, Array, Function, FunctionClass, Scalar, Static, Type
 from myia_notebook.ops.operation import Operation
 from myia_notebook.ops.primitive import UNKNOWN, Abstract, Primitive
 

@@ -60,7 +60,7 @@ class Printer:
 
     def operand(self, node: Node, names: dict[int, str]) -> str:
         if not isinstance(node, Constant):
-            return names.get(node.id) or f"%{getattr(node, 'graph').name}.{node.name or node.id}"
+            return names.get(node.id) or f"%{node.graph.name}.{node.name or node.id}"
         value = node.value
         match value:
             case Graph():

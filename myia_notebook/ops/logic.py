@@ -8,7 +8,7 @@ import numpy as np
 
 from myia_notebook.errors import error
 from myia_notebook.ir.graph import UNDEFINED
-from myia_notebook.ir.types import NEVER, List, Array, Scalar, Tuple, Type, is_float
+from myia_notebook.ir.types import NEVER, Array, List, Scalar, Tuple, Type, is_float
 from myia_notebook.ops.elementwise import arithmetic, on_values, predicate, test_of_two, value_of
 from myia_notebook.ops.expression import Expr
 from myia_notebook.ops.primitive import Abstract, Elementwise, Linear, NotDifferentiable, Primitive, Sample

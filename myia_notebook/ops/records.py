@@ -26,7 +26,6 @@ def constructor_of(cls: type) -> Operation | None:
 
 
 def _construct(structure: Structure, builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
-    from myia_notebook.ops.operators import known
     name = structure.cls.__name__
     order, keyword_only, defaults = _fields(structure)
     if len(arguments) > len(order):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from myia_notebook.ir.graph import Constant, Graph, Node
 from myia_notebook.ops.table import NAMED
-from myia_notebook.parse.names import captures
 from myia_notebook.parse.expressions import note_call
+from myia_notebook.parse.names import captures
 from myia_notebook.parse.scope import Environment, Function
 
 if TYPE_CHECKING:

@@ -32,10 +32,10 @@ from myia_notebook.ir.graph import UNDEFINED, Apply, Constant, Graph, Node, Sign
 from myia_notebook.ir.types import Static
 from myia_notebook.ops.operation import Operation
 from myia_notebook.ops.table import NAMED, PRIMITIVES
-from myia_notebook.parse.expressions import BINARY, Expressions, note_call
 from myia_notebook.parse.comprehensions import Comprehension
-from myia_notebook.parse.patterns import Cases
+from myia_notebook.parse.expressions import BINARY, Expressions, note_call
 from myia_notebook.parse.names import Liveness, assigned, captures, leaves, local_names, parameters, reads, subscripted, targets
+from myia_notebook.parse.patterns import Cases
 from myia_notebook.parse.resolve import Instance, ParseSession, is_constant, is_python_function, unwrap
 from myia_notebook.parse.scope import Binding, Environment, Function
 from myia_notebook.parse.source import function_ast

@@ -282,7 +282,7 @@ def logic(x):
     a = x if 0 < x < 2 else -x
     b = (x > 5) or a
     c = (x > 0) and a * a
-    d = x if 2 in (1, 2, 3) and "k" in {"k": 1} and not (3 in [1, 2]) else 0.0
+    d = x if 2 in (1, 2, 3) and "k" in {"k": 1} and 3 not in [1, 2] else 0.0
     e = None
     return a * (b if e is None else 0.0) + c * d
 
