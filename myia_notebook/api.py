@@ -49,6 +49,8 @@ class Specialization:
     run: Callable[..., Any]
     convert: Callable[[Any], Any] | None
     takes: list[Type]
+    data: list[int]
+    """The positions of the arguments that are inputs at run time; the others are functions, constants of the program."""
 
 
 def plain_function(f: Any) -> Any:
@@ -81,6 +83,16 @@ def _contains_function(value: Any) -> bool:
     return False
 
 
+def data_positions(values: list[Any]) -> list[int]:
+    """Which arguments are inputs of a program: those that hold no function."""
+    return [i for i, v in enumerate(values) if not _contains_function(v)]
+
+
+def input_types(values: list[Any]) -> list[Abstract]:
+    """The types of a program's inputs. Raises MyiaError, with the position, for what has none."""
+    return [Abstract(_argument_type(values[i], i)) for i in data_positions(values)]
+
+
 class Caller:
     """Calls `derivative` of a function on Python values. The base of compiled functions and of gradients; thread-safe."""
 
@@ -92,37 +104,33 @@ class Caller:
         self._backend = backend
         self._cache: dict[Any, Specialization] = {}
         self._lock = threading.RLock()
-        self._fast: Any = None
-        self._natives: dict[Any, Any] = {}
+        self._native: tuple[Callable[..., Any], Any] | None = None
+        """The machine-code entry of the last specialization, tried first, and the program that names its errors."""
         functools.update_wrapper(self, getattr(self._function, "__func__", self._function), updated=())
         self._steps: tuple[Derivative, ...] = (derivative,) if derivative.kind is not None else ()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        fast = self._fast
-        if fast is not None and not kwargs:
+        native = self._native
+        if native is not None and not kwargs:
+            fast, program = native
             try:
                 result = fast(*args)
             except Status as status:
-                self._failed(fast, status)
+                program.fail(status.args[0])
             if result is not MISS:
                 return result
         values = self._bind(args, kwargs)
         specialization = self._specialize(values)
         self._remember(specialization)
-        inputs = [v for v in values if not _contains_function(v)]
-        result = specialization.run(*map(runtime, inputs, specialization.takes))
+        result = specialization.run(*(runtime(values[i], t) for i, t in zip(specialization.data, specialization.takes)))
         return result if specialization.convert is None else specialization.convert(result)
 
     def _remember(self, specialization: Specialization) -> None:
         """The next call tries the machine-code entry of this specialization first (`emit.call`)."""
-        native = specialization.unit.code
-        fast = getattr(native, "fast", None) if specialization.convert is None else None
+        program = specialization.unit.code
+        fast = getattr(program, "fast", None) if specialization.convert is None else None
         if fast is not None and len(specialization.takes) == self._plain_count:
-            self._natives[fast] = native
-            self._fast = fast
-
-    def _failed(self, fast: Any, status: Status) -> None:
-        self._natives[fast].fail(status.args[0])
+            self._native = fast, program
 
     @functools.cached_property
     def _plain_count(self) -> int:
@@ -155,21 +163,18 @@ class Caller:
             if found is None or found.session.is_stale():
                 if len(self._cache) >= MAX_SPECIALIZATIONS:
                     self._cache.clear()
-                    self._natives.clear()
                 found = self._cache[key] = self._compile(values)
         return found
 
     def _compile(self, values: list[Any]) -> Specialization:
-        return _compiled(*self._unit(values))
+        unit, session = self._unit(values)
+        compile_unit(unit)
+        assert unit.run is not None and unit.optimized is not None
+        takes: list[Type] = [p.type for p in unit.optimized.parameters]  # type: ignore[misc]
+        return Specialization(unit, session, unit.run, _converter(unit.result_type), takes, data_positions(values))
 
     def _unit(self, values: list[Any]) -> tuple[Unit, Any]:
         return make_unit(self._function, values, Derivative(), self._backend, self._steps)
-
-
-def _compiled(unit: Unit, session: Any) -> Specialization:
-    compile_unit(unit)
-    assert unit.run is not None and unit.optimized is not None
-    return Specialization(unit, session, unit.run, _converter(unit.result_type), [p.type for p in unit.optimized.parameters])  # type: ignore[misc]
 
 
 class MyiaFunction(Caller):
@@ -256,7 +261,7 @@ def make_unit(function: Any, values: list[Any], derivative: Derivative, backend:
     session = ParseSession()
     target = callable_graph(function, session)
     steps = [d for d in (*inner, derivative) if d.kind is not None]
-    arguments: list[Abstract] = [Abstract(_argument_type(v, i)) for i, v in enumerate(values) if not _contains_function(v)]
+    arguments = input_types(values)
     if not steps and len(arguments) == len(values) and not target.captured:
         return Unit(target, arguments, backend or DEFAULT_BACKEND, may_interpret=backend is None, session=session), session
     program = Graph(target.name, "program", target.provenance)

@@ -193,7 +193,7 @@ def explain(f: Any, *args: Any, backend: str | None = None, check: bool = False)
     """
     import linecache
 
-    from myia_notebook.api import Caller, MyiaFunction
+    from myia_notebook.api import Caller, MyiaFunction, data_positions
     caller = f if isinstance(f, Caller) else MyiaFunction(f)
     code = getattr(caller._function, "__code__", None)
     source = "".join(linecache.getlines(code.co_filename)) if code is not None else ""
@@ -203,8 +203,7 @@ def explain(f: Any, *args: Any, backend: str | None = None, check: bool = False)
     except MyiaError as problem:
         view = Snapshot("parsed", str(problem), source, error=error_view(problem))
         return Compilation(source, {"parsed": view}, problem=problem)
-    from myia_notebook.api import _contains_function
-    inputs = [value for value in values if not _contains_function(value)]
+    inputs = [values[i] for i in data_positions(values)]
     return explain_program(unit.parsed, inputs, source, backend or caller._backend, check, session=session)
 
 

@@ -21,9 +21,8 @@ from myia_notebook.api import (
     Derivative,
     Gradient,
     MyiaFunction,
-    _argument_type,
-    _contains_function,
     _input,
+    input_types,
     is_function,
     plain_function,
 )
@@ -31,7 +30,6 @@ from myia_notebook.errors import error
 from myia_notebook.gradient.options import Request
 from myia_notebook.infer.structures import has_parts, parts_of
 from myia_notebook.ir.graph import Constant, Graph, Node
-from myia_notebook.ops.primitive import Abstract
 from myia_notebook.pipeline import Unit
 
 REMEMBERED = 64
@@ -96,12 +94,11 @@ class _Program(Caller):
         session = ParseSession()
         target = callable_graph(self._function, session)
         program = Graph(target.name, "program", target.provenance)
-        arguments = [Abstract(_argument_type(v, i)) for i, v in enumerate(values) if not _contains_function(v)]
         names = [p.name for p in target.parameters] + [""] * len(values)
         operands = [_input(program, session, value, name) for value, name in zip(values, names)]
         program.output = self._body(program, Constant(target), operands)
         program.flags["checked tangents"] = True
-        return Unit(program, arguments, self._backend or DEFAULT_BACKEND, may_interpret=self._backend is None, session=session), session
+        return Unit(program, input_types(values), self._backend or DEFAULT_BACKEND, may_interpret=self._backend is None, session=session), session
 
     def _body(self, program: Graph, f: Node, operands: list[Any]) -> Node:
         raise AssertionError("given by each kind")

@@ -111,7 +111,7 @@ def conv2d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):  # 
     padded = np.pad(x, ((0, 0), (0, 0), (ph, ph), (pw, pw)))
     out, inner, kh, kw = weight.shape
     w = _windows(padded, (kh, kw), _pair(stride), _pair(dilation))
-    count, channels, height, width = w.shape[0], w.shape[1], w.shape[2], w.shape[3]
+    count, height, width = w.shape[0], w.shape[2], w.shape[3]
     grouped = np.reshape(w, (count, groups, inner, height, width, kh, kw))
     kernels = np.reshape(weight, (groups, out // groups, inner, kh, kw))
     y = np.reshape(np.einsum("ngchwij,gocij->ngohw", grouped, kernels), (count, out, height, width))

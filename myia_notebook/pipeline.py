@@ -43,7 +43,6 @@ class Unit:
     result_type: Type | None = None
     inference_events: list[Any] = field(default_factory=list)
     gradient_events: GradientEvents | None = None
-    level_recorders: list[Any] = field(default_factory=list)
     optimizer_recorder: Any = None
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from myia_notebook.emit.call import NAME, CallCode, is_supported, python_function
-from myia_notebook.emit.memory import Writer, read
+from myia_notebook.emit.memory import Writer, bits, number, read
 from myia_notebook.errors import MyiaError, error
 from myia_notebook.gradient.classes import contains_function
 from myia_notebook.ir.types import BOOL, FLOAT, INT, UNIT, Array, Function, List, NoneType, Scalar, Static, Tuple, Type
@@ -160,7 +160,7 @@ class NativeFunction:
 
     def _call_keeping(self, packed: Any, results: Any) -> Any:
         """A result that lies in the machine's memory: read there, then freed."""
-        for place, t in self._arrays:
+        for place, _ in self._arrays:
             results[place].i = 0
         status = self._program(ctypes.addressof(packed), ctypes.addressof(results))
         if status:
@@ -199,12 +199,7 @@ class NativeFunction:
 
 
 class _Word(ctypes.Union):
-    _fields_ = [("i", ctypes.c_int64), ("f", ctypes.c_double), ("s", ctypes.c_float), ("w", ctypes.c_int32)]
-
-
-def _single(value: Any) -> int:
-    """The bits of a float32 in the low half of a word."""
-    return int(np.float32(value).view(np.uint32))
+    _fields_ = [("i", ctypes.c_int64), ("f", ctypes.c_double)]
 
 
 def _packer(t: Type) -> Callable[[Any, list[int | float], list[Any]], None]:
@@ -213,7 +208,7 @@ def _packer(t: Type) -> Callable[[Any, list[int | float], list[Any]], None]:
         case Scalar(dtype="float64"):
             return lambda v, out, alive: out.append(float(v))
         case Scalar(dtype="float32"):
-            return lambda v, out, alive: out.append(_single(v))
+            return lambda v, out, alive: out.append(bits(v, "s"))
         case Scalar():
             return lambda v, out, alive: out.append(int(v))
         case Array():
@@ -246,8 +241,9 @@ def _pack_array(value: Any, out: list[int | float], alive: list[Any]) -> None:
 def _unpacker(t: Type) -> Callable[[Any, int, dict[int, Any]], tuple[Any, int]]:
     """How words become a value: gives it and the next place."""
     match t:
-        case Scalar(dtype, weak):
-            return _scalar_unpacker(dtype, weak)
+        case Scalar():
+            convert = number(t)
+            return lambda words_, at, outputs: (convert(words_[at].i), at + 1)
         case Array():
             return lambda words_, at, outputs: (outputs[at], at + 1)
         case Tuple(items):
@@ -266,15 +262,3 @@ def _unpacker(t: Type) -> Callable[[Any, int, dict[int, Any]], tuple[Any, int]]:
             return lambda words_, at, outputs: (value, at)
         case _:
             return lambda words_, at, outputs: (None, at)
-
-
-def _scalar_unpacker(dtype: str, weak: bool) -> Callable[[Any, int, dict[int, Any]], tuple[Any, int]]:
-    if dtype == "float64":
-        return (lambda w, at, o: (w[at].f, at + 1)) if weak else (lambda w, at, o: (np.float64(w[at].f), at + 1))
-    if dtype == "float32":
-        return lambda w, at, o: (np.float32(w[at].s), at + 1)
-    if dtype == "bool":
-        return lambda w, at, o: (bool(w[at].i & 1), at + 1)
-    if dtype == "int32":
-        return lambda w, at, o: (np.int32(w[at].w), at + 1)
-    return (lambda w, at, o: (w[at].i, at + 1)) if weak else (lambda w, at, o: (np.int64(w[at].i), at + 1))

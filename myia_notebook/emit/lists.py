@@ -46,19 +46,8 @@ class ListCode:
 
     def length(self, xs: Any) -> Any:
         """The length of a list that may be 0."""
-        b = self.b
-        empty = b.icmp_unsigned("==", xs, self.m.int(0))
-        here = b.block
-        look, join = self.m.block("length"), self.m.block("known_length")
-        b.cbranch(empty, join, look)
-        b.position_at_end(look)
-        n = self.m.load(xs, 0, "i")
-        b.branch(join)
-        b.position_at_end(join)
-        phi = b.phi(I64)
-        phi.add_incoming(self.m.int(0), here)
-        phi.add_incoming(n, look)
-        return phi
+        is_empty = self.b.icmp_unsigned("==", xs, self.m.int(0))
+        return self.when(is_empty, lambda: [self.m.int(0)], lambda: [self.m.load(xs, 0, "i")])[0]
 
     def block_of(self, xs: Any) -> Any:
         return self.m.load(xs, 1, "i")

@@ -34,7 +34,7 @@ from myia_notebook.provenance import Span
 PARTIAL, MAKE_TUPLE, GETITEM, SWITCH, SEQUENCE, RAISE, PRINT, ENV_MAKE, ENV_GET, CLOSURE_IS, CLOSURE_GET, CAST = (PRIMITIVES[n] for n in (
     "partial", "make_tuple", "tuple_getitem", "switch", "sequence", "raise_", "print_", "env_make", "env_get", "closure_is", "closure_get", "cast"))
 WORD = {"f": F64, "s": F32, "i": I64, "w": I32, "b": I1, "p": I64}
-CHUNK, FIRST_STACK = 1 << 16, 1 << 12
+CHUNK = 1 << 16
 POLL = (1 << 16) - 1
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -114,20 +115,21 @@ def read_words(address: int, count: int) -> list[int]:
     return list((ctypes.c_int64 * count).from_address(address)) if count else []
 
 
-def number(word: int, t: Scalar) -> Any:
-    """A word as a number."""
+def number(t: Scalar) -> Callable[[int], Any]:
+    """How a word becomes a number of type t."""
     match t.dtype:
+        case "float64" if t.weak:
+            return lambda word: _DOUBLE.unpack(_INT.pack(word))[0]
         case "float64":
-            value = _DOUBLE.unpack(_INT.pack(word))[0]
-            return value if t.weak else np.float64(value)
+            return lambda word: np.float64(_DOUBLE.unpack(_INT.pack(word))[0])
         case "float32":
-            return np.uint32(word & 0xFFFFFFFF).view(np.float32)
+            return lambda word: np.uint32(word & 0xFFFFFFFF).view(np.float32)
         case "bool":
-            return bool(word & 1)
+            return lambda word: bool(word & 1)
         case "int32":
-            return np.uint32(word & 0xFFFFFFFF).view(np.int32)
+            return lambda word: np.uint32(word & 0xFFFFFFFF).view(np.int32)
         case _:
-            return word if t.weak else np.int64(word)
+            return int if t.weak else np.int64
 
 
 def read(flat: list[int], t: Type) -> Any:
@@ -156,7 +158,7 @@ def read(flat: list[int], t: Type) -> Any:
                 count = read_words(x[0], 1)[0] if x[0] else 0
                 if isinstance(item, Scalar) and count:
                     block = read_words(x[0], 2)[1]
-                    results.append([number(w, item) for w in read_words(block + 16, count)])
+                    results.append(list(map(number(item), read_words(block + 16, count))))
                     continue
                 work.append(("made", "list", count))
                 if count:
@@ -175,7 +177,7 @@ def read(flat: list[int], t: Type) -> Any:
                 raw = (ctypes.c_char * size).from_address(x[0]) if size else b""
                 results.append(np.frombuffer(raw, dtype).reshape(shape).copy())
             case Scalar():
-                results.append(number(x[0], u))
+                results.append(number(u)(x[0]))
             case Static(value):
                 results.append(value)
             case NoneType():
@@ -195,4 +197,4 @@ def _push(work: list[tuple[str, Any, Any]], flat: list[int], types: list[Any]) -
     work.extend(reversed(pieces))
 
 
-__all__ = ["Writer", "bits", "read", "read_words"]
+__all__ = ["Writer", "bits", "number", "read"]

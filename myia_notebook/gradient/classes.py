@@ -22,12 +22,44 @@ if TYPE_CHECKING:
 BRANCH, CLOSURE_IS, CLOSURE_GET = PRIMITIVES["branch"], PRIMITIVES["closure_is"], PRIMITIVES["closure_get"]
 
 
-class Classes:
+class DerivedTypes:
+    """Types of derived values: a class of functions becomes the class that `forward` gives; data stay as they are."""
+
+    def __init__(self) -> None:
+        self._types: dict[Type, Type] = {}
+        self._data: dict[int, tuple[FunctionClass, bool]] = {}
+
+    def forward(self, cls: FunctionClass) -> FunctionClass:
+        raise AssertionError("given by each kind")
+
+    def forward_type(self, t: Type) -> Type:
+        """▶t or ▷t: functions become their forward functions; everything else stays."""
+        match t:
+            case Function(cls):
+                return t if self.is_data(cls) else Function(self.forward(cls))
+            case Tuple() | List():
+                known = self._types.get(t)
+                if known is None:
+                    known = self._types[t] = map_parts(t, self.forward_type)
+                return known
+            case _:
+                return t
+
+    def is_data(self, cls: FunctionClass) -> bool:
+        """Whether the class is a union without functions in it: its values are the same in a derivative."""
+        known = self._data.get(id(cls))
+        if known is None:
+            known = self._data[id(cls)] = (cls, is_union_class(cls) and not contains_function(Function(cls), unions=False))
+        return known[1]
+
+
+class Classes(DerivedTypes):
     """The classes for one `Transform` of a program."""
 
     owner: Transform
 
     def __init__(self, program: list[Graph]) -> None:
+        super().__init__()
         self._parent: dict[int, int] = {}
         self._graphs: dict[int, Graph] = {}
         for graph in program:
@@ -41,8 +73,6 @@ class Classes:
             self._members.setdefault(self._find(key), []).append(self._graphs[key])
         self._backpropagators: dict[int, FunctionClass] = {}
         self._derived: dict[int, tuple[FunctionClass, FunctionClass, FunctionClass]] = {}
-        self._types: dict[Type, Type] = {}
-        self._data: dict[int, bool] = {}
 
     def _find(self, key: int) -> int:
         while (up := self._parent.get(key, key)) != key:
@@ -88,31 +118,11 @@ class Classes:
     def backward(self, cls: FunctionClass) -> FunctionClass:
         return self._derive(cls)[2]
 
-    def forward_type(self, t: Type) -> Type:
-        """▶t: functions become their forward functions; everything else stays."""
-        match t:
-            case Function(cls):
-                return t if self.is_data(t) else Function(self.forward(cls))
-            case Tuple() | List():
-                known = self._types.get(t)
-                if known is None:
-                    known = self._types[t] = map_parts(t, self.forward_type)
-                return known
-            case _:
-                return t
-
-    def is_data(self, t: Type) -> bool:
-        assert isinstance(t, Function)
-        known = self._data.get(id(t.cls))
-        if known is None:
-            known = self._data[id(t.cls)] = is_data(t)
-        return known
-
     def forward_operand(self, primitive: Primitive, operand: Node, value: Callable[[Node], Node]) -> Node:
         """An operand of a primitive in ▶g. The primitives that look into a closure name its graph: there ▶f has ▶'s label."""
         if (primitive is CLOSURE_IS or primitive is CLOSURE_GET) and isinstance(operand, Constant) and isinstance(operand.value, Label):
             cls = operand.value.graph.function_class
-            if cls is not None and self.is_data(Function(cls)):
+            if cls is not None and self.is_data(cls):
                 return operand
             return Constant(Label(self.owner.entries(operand.value.graph)[0]), operand.type, operand.name, operand.provenance)
         if isinstance(operand, Constant) and isinstance(operand.value, Type):
@@ -140,11 +150,6 @@ def contains_function(t: Type, unions: bool = True) -> bool:
 def is_union_class(cls: FunctionClass) -> bool:
     """Whether the members are constructors of a union."""
     return bool(cls.members) and all("box" in m.flags for m in cls.members)
-
-
-def is_data(t: Type) -> bool:
-    """Whether t is a union without functions in it: ▶ leaves its values as they are."""
-    return isinstance(t, Function) and is_union_class(t.cls) and not contains_function(t, unions=False)
 
 
 def program_graphs(root: Graph) -> list[Graph]:

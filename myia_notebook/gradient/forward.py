@@ -23,12 +23,12 @@ from collections.abc import Callable
 from typing import Any
 
 from myia_notebook.errors import error
-from myia_notebook.gradient.classes import is_data
+from myia_notebook.gradient.classes import DerivedTypes
 from myia_notebook.gradient.options import GradientOptions
 from myia_notebook.gradient.sensitivity import accumulate, environment_get, environment_make, is_zero
 from myia_notebook.infer.values import function_class_of
 from myia_notebook.ir.graph import Apply, Constant, Graph, Node, callee_of, graph_constant, primitive_of, schedule
-from myia_notebook.ir.types import NEVER, Array, Environment, Function, FunctionClass, List, Static, Tuple, Type, is_trivial, map_parts, sensitivity
+from myia_notebook.ir.types import NEVER, Array, Environment, Function, FunctionClass, Static, Tuple, Type, is_trivial, sensitivity
 from myia_notebook.ops.environment import Label
 from myia_notebook.ops.expression import Builder, Expr
 from myia_notebook.ops.primitive import FromBackpropagator, Linear, NotDifferentiable, Primitive, Structural
@@ -39,14 +39,13 @@ PARTIAL, BRANCH, SWITCH, SEQUENCE, CAST, MAKE_TUPLE, GETITEM, CLOSURE_IS, CLOSUR
                             "gradient_call", "custom_call"))
 
 
-class ForwardClasses:
+class ForwardClasses(DerivedTypes):
     """Types of ▷ values: a class of functions becomes the class of its members' entries."""
 
     def __init__(self, owner: Forward) -> None:
+        super().__init__()
         self.owner = owner
         self._classes: dict[int, tuple[FunctionClass, FunctionClass]] = {}
-        self._types: dict[Type, Type] = {}
-        self._data: dict[int, tuple[FunctionClass, bool]] = {}
 
     def forward(self, cls: FunctionClass) -> FunctionClass:
         known = self._classes.get(id(cls))
@@ -54,26 +53,6 @@ class ForwardClasses:
             known = self._classes[id(cls)] = (cls, FunctionClass([], f"▷{cls.name}"))
             for member in cls.members:
                 known[1].members.append(self.owner.entries(member)[0])
-        return known[1]
-
-    def forward_type(self, t: Type) -> Type:
-        """▷t: functions become their forward functions; everything else stays."""
-        match t:
-            case Function(cls):
-                return t if self.is_data(cls) else Function(self.forward(cls))
-            case Tuple() | List():
-                known = self._types.get(t)
-                if known is None:
-                    known = self._types[t] = map_parts(t, self.forward_type)
-                return known
-            case _:
-                return t
-
-    def is_data(self, cls: FunctionClass) -> bool:
-        """Whether the class is a union without functions: ▷ leaves its values as they are."""
-        known = self._data.get(id(cls))
-        if known is None:
-            known = self._data[id(cls)] = (cls, is_data(Function(cls)))
         return known[1]
 
 

@@ -164,7 +164,7 @@ class _Body:
         """▶node."""
         if isinstance(node, Constant):
             target = graph_constant(node)
-            if target is None or (target.function_class is not None and self.t.classes.is_data(Function(target.function_class))):
+            if target is None or (target.function_class is not None and self.t.classes.is_data(target.function_class)):
                 return node
             entry, _ = self.t.entries(target)
             return Constant(entry, Function(self.t.classes.of_value(target)[1]), node.name, node.provenance)
@@ -195,7 +195,7 @@ class _Body:
     def _forward_partial(self, builder: Builder, node: Apply, result: Any) -> Node:
         target = graph_constant(node.inputs[1])
         assert target is not None
-        if self.t.classes.is_data(_function_type(node)):
+        if self.t.classes.is_data(_function_type(node).cls):
             return builder.apply(PARTIAL, node.inputs[1], *map(self._value, node.inputs[2:]), type=result)
         entry, _ = self.t.entries(target)
         return builder.apply(PARTIAL, Constant(entry, result), *map(self._value, node.inputs[2:]), type=result)

@@ -19,7 +19,7 @@ from myia_notebook.errors import MyiaError, error, with_span
 from myia_notebook.gradient.options import GradientOptions, Path, Request, TangentOptions
 from myia_notebook.infer.calls import arranged, gradient_template
 from myia_notebook.infer.gradients import gradient_type, has_reals
-from myia_notebook.infer.join import FunctionSet, Label, is_union
+from myia_notebook.infer.join import FunctionSet, Label, holds_functions, is_union
 from myia_notebook.ir.graph import Apply, Constant, Graph, Node, is_call_of
 from myia_notebook.ir.types import (
     FLOAT_DTYPES,
@@ -202,24 +202,8 @@ def _is_real(t: Type) -> bool:
     return isinstance(t, Scalar) and t.dtype in FLOAT_DTYPES
 
 
-def _holds_functions(t: Type) -> bool:
-    seen: set[int] = set()
-    stack = [t]
-    while stack:
-        u = stack.pop()
-        if isinstance(u, FunctionSet):
-            if not is_union(u):
-                return True
-            for label in u.labels:
-                if label.number not in seen:
-                    seen.add(label.number)
-                    stack.extend(a.type for a in label.captured)
-        stack.extend(parts(u))
-    return False
-
-
 def _check_data(what: str, t: Type) -> None:
-    if _holds_functions(t):
+    if holds_functions(t):
         raise error("M603", message=f"{what} holds functions: {t}", hint="return numbers, arrays and structures of them")
 
 
@@ -283,7 +267,7 @@ def _result_problem(asked: Request, t: Type) -> Any:
         return None if _is_real(t) else error("M602", type=t)
     if not isinstance(t, Tuple) or isinstance(t, Record) or len(t.items) != 2 or not _is_real(t.items[0]):
         return error("M603", message=f"has_aux=True: the function returns {t}, not a pair of a real number and something more")
-    return error("M603", message=f"has_aux=True: the second result holds functions: {t.items[1]}") if _holds_functions(t.items[1]) else None
+    return error("M603", message=f"has_aux=True: the second result holds functions: {t.items[1]}") if holds_functions(t.items[1]) else None
 
 
 def _jacobian(engine: Engine, context: Context, node: Apply, asked: Request, f: Abstract, arguments: list[Abstract]) -> Generator[Wait, Abstract, Abstract]:
@@ -324,7 +308,7 @@ def _custom(engine: Engine, context: Context, node: Apply, asked: Request, f: Ab
     label = f.type.labels[0]
     captured = label.graph.parameters[:label.graph.captured]
     for p, a in zip(captured, label.captured):
-        if has_reals(a.type) or _holds_functions(a.type):
+        if has_reals(a.type) or holds_functions(a.type):
             raise error("M603", message=f"the function with a custom gradient uses '{p.name}' of the function around it",
                         hint="its own backpropagator knows nothing of that variable: make it an argument")
     _check_data("the value of a function with a custom gradient", t.items[0])
@@ -357,7 +341,7 @@ def _sensitivity(t: Type) -> Type:
 def _stop(context: Context, node: Apply, operands: list[Abstract]) -> Abstract:
     if len(operands) != 1:
         raise error("M501", signature="stop_gradient(x)", problem=f"got {len(operands)} arguments")
-    if _holds_functions(operands[0].type):
+    if holds_functions(operands[0].type):
         raise error("M603", message="stop_gradient of a function", hint="stop the gradient of the numbers that it uses")
     context.uses[node.id] = StopUse()
     return operands[0]

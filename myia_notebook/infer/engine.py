@@ -18,12 +18,12 @@ from myia_notebook.gradient.options import is_operator as _is_gradient
 from myia_notebook.infer import derivatives
 from myia_notebook.infer.calls import arranged, template_instance
 from myia_notebook.infer.expansion import Expansion, Path, expand_operation, expand_primitive
-from myia_notebook.infer.join import CannotJoin, FunctionSet, Label, is_trackable, is_union, join, join_abstract, widened
+from myia_notebook.infer.join import CannotJoin, FunctionSet, Label, is_trackable, is_union, join, join_abstract, walk, widened
 from myia_notebook.infer.records import MethodUse, intern, method_call
 from myia_notebook.infer.recursion import invariant_parameters
 from myia_notebook.infer.unions import Boxes
 from myia_notebook.ir.graph import UNDEFINED, Apply, Constant, Graph, Node, schedule
-from myia_notebook.ir.types import LIST, NEVER, List, Record, Static, Structure, Tuple, Type, map_parts, parts
+from myia_notebook.ir.types import LIST, NEVER, Record, Static, Structure, Tuple, Type, map_parts, parts
 from myia_notebook.ops.operation import Operation
 from myia_notebook.ops.primitive import Abstract, Primitive
 from myia_notebook.ops.table import NAMED, PRIMITIVES, operation_for
@@ -31,7 +31,7 @@ from myia_notebook.parse.expressions import CALL_WITH, describe
 from myia_notebook.parse.parser import REBOUND
 
 BRANCH, PARTIAL = PRIMITIVES["branch"], PRIMITIVES["partial"]
-SWITCH, MAKE_TUPLE, TUPLE_GETITEM = PRIMITIVES["switch"], PRIMITIVES["make_tuple"], PRIMITIVES["tuple_getitem"]
+SWITCH, MAKE_TUPLE = PRIMITIVES["switch"], PRIMITIVES["make_tuple"]
 MAX_CONTEXTS, MAX_VALUES, MAX_UNROLLED = 5000, 24, 1000
 CALL_VALUE, CALL_METHOD = "__call__", NAMED["call_method"]
 
@@ -168,21 +168,11 @@ class Engine:
     def _inner_label(self, graph: Graph, captured: tuple[Abstract, ...]) -> Label | None:
         if "gradient" in graph.flags:  # a gradient of a gradient is no recursion
             return None
-        seen: set[int] = set()
-        stack: list[Type] = [a.type for a in reversed(captured)]
-        while stack:
-            match stack.pop():
-                case Tuple() | List() as whole:
-                    stack.extend(reversed(parts(whole)))
-                case FunctionSet(labels):
-                    for label in labels:
-                        if label.number not in seen:
-                            seen.add(label.number)
-                            if label.graph is graph:
-                                return label
-                            stack.extend(a.type for a in reversed(label.captured))
-                case _:
-                    pass
+        for t in walk(*(a.type for a in captured)):
+            if isinstance(t, FunctionSet):
+                for label in t.labels:
+                    if label.graph is graph:
+                        return label
         return None
 
     def _grow(self, label: Label, captured: tuple[Abstract, ...]) -> bool:
@@ -371,7 +361,7 @@ class Engine:
                 return Abstract(node.type, value)
             return Abstract(node.type or type_of_value(value), value)
         except MyiaError as problem:
-            raise with_span(problem, node.provenance.span)
+            raise with_span(problem, node.provenance.span) from None
 
     def _node(self, context: Context, node: Apply, facts: dict[int, Abstract]) -> Generator[Wait, Abstract, Abstract]:
         head = node.inputs[0]
@@ -436,21 +426,9 @@ class Engine:
     def _rebound(self, context: Context, operands: list[Abstract]) -> Abstract:
         """A live value must hold no closure over a variable that is assigned again."""
         mark = operands[1].value
-        stack: list[Type] = [operands[0].type]
-        seen: set[int] = set()
-        while stack:
-            match stack.pop():
-                case Tuple() | List() as whole:
-                    stack.extend(parts(whole))
-                case FunctionSet(labels):
-                    for label in labels:
-                        if label.number not in seen:
-                            seen.add(label.number)
-                            if label.graph.id == mark.graph.id:
-                                raise error("M203", name=mark.name, line=mark.line)
-                            stack.extend(a.type for a in label.captured)
-                case _:
-                    pass
+        for t in walk(operands[0].type):
+            if isinstance(t, FunctionSet) and any(label.graph.id == mark.graph.id for label in t.labels):
+                raise error("M203", name=mark.name, line=mark.line)
         return operands[0]
 
     # -- calls
@@ -523,7 +501,7 @@ class Engine:
             value = None
         if value is not None and _is_gradient(value):
             return (yield from derivatives.operator(self, context, node, value, values, names))
-        if isinstance(value, Operation) or value is not None:
+        if value is not None:
             method = method_call(self, value, values, names)
             if method is not None:
                 return (yield from self._method(context, node, method, values, list(range(len(values))), names))
@@ -550,7 +528,6 @@ class Engine:
         """The call of a user's method: one context for each constructor that the receiver may be."""
         kept = [operands[i] for i in method.order]
         method.positions = [positions[i] for i in method.order]
-        method.names = names
         callees: list[Context] = []
         for case in method.cases:
             values = [kept[0] if case.label is None else Abstract(case.receiver), *kept[1:]]

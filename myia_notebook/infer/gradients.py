@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from myia_notebook.infer.join import FunctionSet, Label, is_union
-from myia_notebook.ir.types import UNIT, Type, is_float, map_parts, parts
+from myia_notebook.infer.join import FunctionSet, Label, holds_functions, is_union, walk
+from myia_notebook.ir.types import UNIT, Type, is_float, map_parts
 from myia_notebook.ops.primitive import Abstract
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def _gradient_label(engine: Engine, label: Label) -> Label:
     known = engine.gradient_labels.get(label.number)
     if known is not None:
         return known
-    if not _holds_functions(label):
+    if not holds_functions(*(a.type for a in label.captured)):
         engine.gradient_labels[label.number] = label
         return label
     made = engine.gradient_labels[label.number] = Label(label.graph, (), len(engine.label_list))
@@ -38,37 +38,9 @@ def _gradient_label(engine: Engine, label: Label) -> Label:
     return made
 
 
-def _holds_functions(label: Label) -> bool:
-    seen: set[int] = set()
-    stack: list[Type] = [a.type for a in label.captured]
-    while stack:
-        t = stack.pop()
-        if isinstance(t, FunctionSet):
-            if not is_union(t):
-                return True
-            for inner in t.labels:
-                if inner.number not in seen:
-                    seen.add(inner.number)
-                    stack.extend(a.type for a in inner.captured)
-        stack.extend(parts(t))
-    return False
-
-
 def has_reals(t: Type) -> bool:
     """Whether a value of type t holds real numbers."""
-    seen: set[int] = set()
-    stack = [t]
-    while stack:
-        u = stack.pop()
-        if is_float(u):
-            return True
-        if isinstance(u, FunctionSet) and is_union(u):
-            for label in u.labels:
-                if label.number not in seen:
-                    seen.add(label.number)
-                    stack.extend(a.type for a in label.captured)
-        stack.extend(parts(u))
-    return False
+    return any(map(is_float, walk(t, into_closures=False)))
 
 
 __all__ = ["gradient_type", "has_reals"]

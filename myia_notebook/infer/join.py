@@ -8,11 +8,12 @@ captured fields, so that everything that works on closures works on unions). Eve
 """
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from myia_notebook.ir.graph import Graph
-from myia_notebook.ir.types import FLOAT_DTYPES, LIST, NEVER, NONE, List, Record, Scalar, Static, Structure, Tuple, Type
+from myia_notebook.ir.types import FLOAT_DTYPES, LIST, NEVER, NONE, List, Record, Scalar, Static, Structure, Tuple, Type, parts
 from myia_notebook.ops.primitive import UNKNOWN, Abstract
 from myia_notebook.ops.promotion import promote
 
@@ -123,6 +124,27 @@ def is_union(t: Type) -> bool:
 
 def _is_function(t: Type) -> bool:
     return isinstance(t, FunctionSet) and not is_union(t)
+
+
+def walk(*types: Type, into_closures: bool = True) -> Iterator[Type]:
+    """All that values of these types may hold, in preorder: the types, their parts, and what constructors (and closures) capture. Each label is
+    looked into once, so that recursive types end."""
+    seen: set[int] = set()
+    stack = list(reversed(types))
+    while stack:
+        t = stack.pop()
+        yield t
+        if isinstance(t, FunctionSet) and (into_closures or is_union(t)):
+            for label in t.labels:
+                if label.number not in seen:
+                    seen.add(label.number)
+                    stack.extend(a.type for a in reversed(label.captured))
+        stack.extend(reversed(parts(t)))
+
+
+def holds_functions(*types: Type) -> bool:
+    """Whether values of these types may hold functions (constructors of unions are none)."""
+    return any(map(_is_function, walk(*types)))
 
 
 def _forms_unions(t: Type) -> bool:

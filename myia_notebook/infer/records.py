@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from myia_notebook.infer.join import FunctionSet, Label, is_union, join
 from myia_notebook.infer.structures import Data, Options, Ref
-from myia_notebook.infer.unions import box, constructor_graph, payload
+from myia_notebook.infer.unions import constructor_graph, payload
 from myia_notebook.ir.graph import Graph
-from myia_notebook.ir.types import List, Record, Scalar, Static, Structure, Type, map_parts
+from myia_notebook.ir.types import List, Record, Scalar, Structure, Type, map_parts
 from myia_notebook.ops.operation import Operation
 from myia_notebook.ops.primitive import Abstract
 
@@ -41,7 +41,6 @@ class MethodUse:
     cases: list[Case]
     order: list[int]
     positions: list[Any] = field(default_factory=list)
-    names: tuple[str, ...] = ()
     contexts: list[Context] = field(default_factory=list)
 
 
@@ -141,8 +140,6 @@ def _find(engine: Engine, t: Type, name: str, order: list[int], is_property: boo
                 return None
             receiver = FunctionSet((label,)) if isinstance(held, Record) and held.structure.kind == "dataclass" else held
             cases.append(Case(label, receiver, method_graph(engine, function)))
-    if len(cases) == 1:
-        cases[0].label = None if isinstance(t, Record) else cases[0].label
     return MethodUse(cases, order)
 
 
@@ -202,4 +199,4 @@ def intern(engine: Engine, t: Type) -> Type:
     return convert(t.root)
 
 
-__all__ = ["Case", "MethodUse", "Static", "box", "intern", "method_call", "method_graph"]
+__all__ = ["Case", "MethodUse", "intern", "method_call", "method_graph"]

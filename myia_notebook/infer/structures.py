@@ -15,8 +15,6 @@ import numpy as np
 from myia_notebook.errors import error
 from myia_notebook.ir.types import LIST, NEVER, Array, Function, List, NoneType, Record, Scalar, Static, Structure, Tuple, Type
 
-DICT = "dict"
-
 
 @dataclass(frozen=True, slots=True)
 class Ref(Type):

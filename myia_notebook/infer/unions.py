@@ -12,9 +12,9 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from myia_notebook.infer.join import FunctionSet, Label, is_union
+from myia_notebook.infer.join import FunctionSet, Label, is_union, walk
 from myia_notebook.ir.graph import UNDEFINED, Constant, Graph
-from myia_notebook.ir.types import BOOL, NEVER, NONE, Array, NoneType, Record, Scalar, Static, Structure, Tuple, Type, parts
+from myia_notebook.ir.types import BOOL, NEVER, NONE, Array, NoneType, Record, Scalar, Static, Structure, Tuple, Type
 from myia_notebook.ops.expression import Builder, Expr
 from myia_notebook.ops.primitive import Abstract
 
@@ -107,20 +107,12 @@ def payload(label: Label) -> Type:
 
 def contains_structure(t: Type, structure: Structure) -> bool:
     """Whether a value of type t may hold a record of this structure."""
-    seen: set[int] = set()
-    stack = [t]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, Record) and item.structure == structure:
-            return True
-        if isinstance(item, FunctionSet):
-            for label in item.labels:
-                if label.number not in seen:
-                    seen.add(label.number)
-                    if label.graph.flags.get("box") == structure:
-                        return True
-                    stack.extend(a.type for a in label.captured)
-        stack.extend(parts(item))
+    for item in walk(t):
+        match item:
+            case Record(structure=found) if found == structure:
+                return True
+            case FunctionSet(labels) if any(label.graph.flags.get("box") == structure for label in labels):
+                return True
     return False
 
 

@@ -171,7 +171,8 @@ def _sum_graph(cls: FunctionClass, made: dict[int, Graph]) -> Graph:
     t = Environment(cls)
     graph = made[id(cls)] = Graph(f"sum of {cls.name}", "function")
     graph.result = t
-    a, b = graph.add_parameter("a", t), graph.add_parameter("b", t)
+    a = graph.add_parameter("a", t)
+    graph.add_parameter("b", t)
     builder = Builder(graph)
 
     def arm(name: str) -> Graph:

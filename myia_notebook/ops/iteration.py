@@ -10,13 +10,14 @@ begin with a marker: an array or list with a position, a range with its bounds, 
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from myia_notebook.errors import error
 from myia_notebook.ir.types import INT, NEVER, Array, List, Scalar, Static, Tuple, Type
 from myia_notebook.ops.expression import Builder, Expr, apply
-from myia_notebook.ops.operation import Operation
+from myia_notebook.ops.operation import Expand, Operation
 from myia_notebook.ops.operators import (
     Keywords,
     apply_index,
@@ -64,10 +65,6 @@ def position_in(x: Expr, i: Expr) -> Expr:
     return apply("list_get", x, i)
 
 
-def _start(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
-    return start_of(arguments[0])
-
-
 def start_of(x: Expr) -> Expr:
     builder = x.builder
     marker = marker_of(x.type)
@@ -95,10 +92,6 @@ def length(x: Expr) -> Expr:
     return known(x.builder, len(sequence_items(x, "this loop")))
 
 
-def _more(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
-    return more_of(arguments[0])
-
-
 def more_of(x: Expr) -> Expr:
     builder = x.builder
     marker = marker_of(x.type)
@@ -123,10 +116,6 @@ def more_of(x: Expr) -> Expr:
     return rest[1] < length(rest[0])
 
 
-def _value(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
-    return value_of(arguments[0])
-
-
 def value_of(x: Expr) -> Expr:
     builder = x.builder
     marker = marker_of(x.type)
@@ -148,10 +137,6 @@ def at(x: Expr, i: Expr) -> Expr:
         return apply_index(x, ("int", *(("slice", 0, n, 1) for n in x.type.shape[1:])), [i])
     from myia_notebook.ops.access import tuple_item
     return tuple_item(x, i)
-
-
-def _next(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
-    return next_of(arguments[0])
 
 
 def next_of(x: Expr) -> Expr:
@@ -248,12 +233,8 @@ def _reversed(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Ex
 
 # -- comprehensions
 
-def _collect_start(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
-    """The iterator of a comprehension: unrolled where the number of values is known."""
-    return _unrolled(arguments[0])
-
-
 def _unrolled(x: Expr) -> Expr:
+    """The iterator of a comprehension: unrolled where the number of values is known."""
     builder = x.builder
     marker = marker_of(x.type)
     if marker is RANGE_ and (values := known_range(x)) is not None:
@@ -324,18 +305,22 @@ def _unpack_list(x: Expr, before: int, after: int) -> Expr:
     return make(builder, [*first, middle, *last])
 
 
-def _as_int(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
-    return as_int(arguments[0])
+def _of_one(function: Callable[[Expr], Expr]) -> Expand:
+    """A function of one value, as syntax calls it."""
+
+    def expand(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
+        return function(arguments[0])
+    return expand
 
 
 ITERATION: dict[str, Operation] = {
-    "as_int": Operation("int", _as_int, "int"),
-    "iter_start": Operation("iterate", _start, "iterate"),
-    "iter_more": Operation("more", _more, "more?"),
-    "iter_value": Operation("next", _value, "next"),
-    "iter_next": Operation("rest", _next, "rest"),
+    "as_int": Operation("int", _of_one(as_int), "int"),
+    "iter_start": Operation("iterate", _of_one(start_of), "iterate"),
+    "iter_more": Operation("more", _of_one(more_of), "more?"),
+    "iter_value": Operation("next", _of_one(value_of), "next"),
+    "iter_next": Operation("rest", _of_one(next_of), "rest"),
     "unpack": Operation("unpack", _unpack, "unpack"),
-    "collect_start": Operation("iterate", _collect_start, "iterate"),
+    "collect_start": Operation("iterate", _of_one(_unrolled), "iterate"),
     "collect_empty": Operation("[]", _collect_empty, "[]"),
     "collect_add": Operation("collect", _collect_add, "collect"),
 }

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,9 @@ from myia_notebook.ir.types import BOOL, FLOAT, INT, INT_DTYPES, Array, Scalar, 
 from myia_notebook.ops.expression import Builder, Expr, apply
 from myia_notebook.ops.masked import is_masked, reduced, under_mask
 from myia_notebook.ops.masked import mean as mean_selected
-from myia_notebook.ops.operation import Operation
+from myia_notebook.ops.operation import Expand, Operation
 from myia_notebook.ops.operators import Keywords, convert, known, require_static, static_value, takes, truth_of, tuple_items
 from myia_notebook.ops.primitive import UNKNOWN
-
-Expand = Callable[[Builder, list[Expr], Keywords], Expr]
 
 
 def as_array(x: Expr) -> Expr:
@@ -170,16 +167,6 @@ def _arg(name: str, primitive: str) -> Expand:
 
 # -- products
 
-def _dot(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
-    takes("np.dot", arguments, keywords, 2)
-    x, y = map(as_array, arguments)
-    if isinstance(x.type, Scalar) or isinstance(y.type, Scalar):
-        return strong(apply("multiply", x, y))
-    if len(shape_of(x)) > 2 or len(shape_of(y)) > 2:
-        raise error("M402", message=f"np.dot of arrays with {len(shape_of(x))} and {len(shape_of(y))} axes", hint="use `@` for batches of matrices")
-    return apply("matmul", x, y)
-
-
 def _outer(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
     takes("np.outer", arguments, keywords, 2)
     x, y = (_ravel_one(as_array(a)) for a in arguments)
@@ -193,15 +180,6 @@ def _ravel_one(x: Expr) -> Expr:
 def _vdot(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
     takes("np.vdot", arguments, keywords, 2)
     return apply("matmul", *(_ravel_one(as_array(a)) for a in arguments))
-
-
-def _trace(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
-    takes("np.trace", arguments, keywords, 1)
-    x = arguments[0]
-    if len(shape_of(x)) != 2:
-        raise error("M301", operation="np.trace", types=str(x.type))
-    eye = known(builder, np.eye(*shape_of(x), dtype=x.type.dtype))  # type: ignore[union-attr]
-    return apply("reduce_sum", x * eye, static=[(0, 1), False])
 
 
 def _norm(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
@@ -445,13 +423,12 @@ LIBRARY: dict[Any, Operation] = {
     math.isnan: Operation("math.isnan", mathematical("math.isnan", "isnan", 1, BOOL), "isnan"),
     math.isinf: Operation("math.isinf", mathematical("math.isinf", "isinf", 1, BOOL), "isinf"),
     math.isfinite: Operation("math.isfinite", mathematical("math.isfinite", "isfinite", 1, BOOL), "isfinite"),
-    np.sum: Operation("np.sum", reduction("np.sum", "reduce_sum"), "sum"), np.prod: Operation("np.prod", reduction("np.prod", "reduce_prod"), "prod"),
+    np.sum: Operation("np.sum", reduction("np.sum", "reduce_sum"), "sum"),
     np.max: Operation("np.max", reduction("np.max", "reduce_max"), "max"), np.min: Operation("np.min", reduction("np.min", "reduce_min"), "min"),
     np.all: Operation("np.all", reduction("np.all", "reduce_all"), "all"), np.any: Operation("np.any", reduction("np.any", "reduce_any"), "any"),
     np.mean: Operation("np.mean", _mean, "mean"), np.var: Operation("np.var", _variance(False), "var"), np.std: Operation("np.std", _variance(True), "std"),
     np.argmax: Operation("np.argmax", _arg("np.argmax", "argmax"), "argmax"), np.argmin: Operation("np.argmin", _arg("np.argmin", "argmin"), "argmin"),
-    np.dot: Operation("np.dot", _dot, "·"), np.inner: Operation("np.inner", _dot, "·"), np.outer: Operation("np.outer", _outer, "⊗"),
-    np.vdot: Operation("np.vdot", _vdot, "·"), np.trace: Operation("np.trace", _trace, "trace"),
+    np.outer: Operation("np.outer", _outer, "⊗"), np.vdot: Operation("np.vdot", _vdot, "·"),
     np.linalg.norm: Operation("np.linalg.norm", _norm, "norm"),
     np.reshape: Operation("np.reshape", _reshape, "reshape"), np.transpose: Operation("np.transpose", _transpose, "T"),
     np.swapaxes: Operation("np.swapaxes", _swap, "swapaxes"), np.ravel: Operation("np.ravel", _ravel, "ravel"),
@@ -469,9 +446,9 @@ LIBRARY: dict[Any, Operation] = {
     np.reciprocal: Operation("np.reciprocal", _reciprocal, "1/"),
 }
 
-METHODS: dict[str, Operation] = {
-    **{name: LIBRARY[getattr(np, name)] for name in ("sum", "prod", "max", "min", "all", "any", "mean", "var", "std", "argmax", "argmin", "dot", "reshape",
-                                                     "transpose", "swapaxes", "ravel", "squeeze", "clip", "trace")},
+_METHODS = frozenset(("sum prod max min all any mean var std argmax argmin dot reshape transpose swapaxes ravel squeeze clip trace "
+                      "cumsum cumprod repeat take diagonal round sort argsort ptp").split())
+_OWN_METHODS: dict[str, Operation] = {
     "flatten": LIBRARY[np.ravel], "astype": Operation("astype", _astype, "astype"), "item": Operation("item", _item, "item"),
     "copy": Operation("copy", _identity, "copy"),
 }
@@ -480,9 +457,7 @@ METHODS: dict[str, Operation] = {
 def method(name: str) -> Operation | None:
     """The operation that a method of arrays stands for: its first argument is the array."""
     from myia_notebook.ops.table import OPERATIONS
-    if name in METHODS:
-        return OPERATIONS.get(getattr(np, name, None), METHODS[name]) if hasattr(np, name) else METHODS[name]
-    return OPERATIONS.get(getattr(np, name)) if name in ("cumsum", "cumprod", "repeat", "take", "diagonal", "round", "sort", "argsort", "ptp") else None
+    return OPERATIONS[getattr(np, name)] if name in _METHODS else _OWN_METHODS.get(name)
 
 
-__all__ = ["LIBRARY", "METHODS", "method"]
+__all__ = ["LIBRARY", "method"]

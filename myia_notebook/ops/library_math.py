@@ -384,8 +384,7 @@ MATH: dict[Any, Operation] = {
         (np.fmod, "fmod", _two("np.fmod", _fmod)), (np.degrees, "degrees", _one("np.degrees", lambda x: x * (180.0 / math.pi))),
         (np.radians, "radians", _one("np.radians", lambda x: x * (math.pi / 180.0))), (np.rad2deg, "rad2deg", _one("np.rad2deg", lambda x: x * (180.0 / math.pi))),
         (np.deg2rad, "deg2rad", _one("np.deg2rad", lambda x: x * (math.pi / 180.0))), (np.positive, "positive", _one("np.positive", lambda x: x)),
-        (np.fabs, "fabs", elementwise("np.fabs", "absolute")), (np.float_power, "float_power", elementwise("np.float_power", "power", 2)),
-        (np.true_divide, "true_divide", elementwise("np.true_divide", "divide", 2)))}
+        (np.fabs, "fabs", elementwise("np.fabs", "absolute")), (np.float_power, "float_power", elementwise("np.float_power", "power", 2)))}
 MATH |= {
     math.degrees: Operation("math.degrees", _math_one("math.degrees", lambda x: x * (180.0 / math.pi)), "degrees"),
     math.radians: Operation("math.radians", _math_one("math.radians", lambda x: x * (math.pi / 180.0)), "radians"),

@@ -16,13 +16,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from myia_notebook.ops.expression import Builder, Expr
 
+Expand = Callable[["Builder", "list[Expr]", "dict[str, Expr]"], "Expr"]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operation:
     """`name` is what the user wrote (`np.sum`); `symbol` what the picture writes; `infix` whether between its operands."""
 
     name: str
-    expand: Callable[[Builder, list[Expr], dict[str, Expr]], Expr]
+    expand: Expand
     symbol: str = ""
     infix: bool = False
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from myia_notebook.ir.types import INT_DTYPES, Array, Scalar
+from myia_notebook.ir.types import Array
 from myia_notebook.ops.elementwise import POSITIVE_1, POSITIVE_2, UNIT_1, arithmetic, checked, function_of_one, function_of_two, number, on_values
 from myia_notebook.ops.expression import Expr, apply
 from myia_notebook.ops.primitive import Elementwise, FromBackpropagator, NotDifferentiable, Primitive, Sample
@@ -23,10 +23,6 @@ TWO_OVER_ROOT_PI = 2.0 / math.sqrt(math.pi)
 
 def fn(name: str, x: Any) -> Expr:
     return apply(name, x)
-
-
-def is_integer(x: Expr) -> bool:
-    return isinstance(x.type, (Scalar, Array)) and x.type.dtype in (*INT_DTYPES, "bool")
 
 
 # -- arithmetic

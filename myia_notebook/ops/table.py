@@ -1,10 +1,12 @@
 """The tables of the language: every primitive by name, and what every Python name means.
 
-`PRIMITIVES` is explicit: a family's tuple is added here, and a name that occurs twice is refused. `OPERATIONS` maps Python objects
+`PRIMITIVES` is explicit: a family's tuple is added here. `OPERATIONS` maps Python objects
 (`np.sum`, `operator.add`, `len`) to operations; `NAMED` holds those that only syntax can reach (subscripts, attributes, iteration).
+What stands twice in a table is refused.
 """
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from myia_notebook.ops import closures, control, environment, gather, index, linalg, lists, logic, reduce, scalar, shape, tuples
@@ -15,17 +17,16 @@ _FAMILIES = (scalar.FAMILY, logic.FAMILY, tuples.FAMILY, control.FAMILY, environ
              reduce.FAMILY, shape.FAMILY, index.FAMILY, lists.FAMILY, gather.FAMILY, linalg.FAMILY)
 
 
-def _table() -> dict[str, Primitive]:
-    table: dict[str, Primitive] = {}
-    for family in _FAMILIES:
-        for primitive in family:
-            if primitive.name in table:
-                raise AssertionError(f"two primitives are called {primitive.name}")
-            table[primitive.name] = primitive
+def _table(entries: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+    table: dict[Any, Any] = {}
+    for key, entry in entries:
+        if key in table:
+            raise AssertionError(f"{key} stands twice in a table of the language")
+        table[key] = entry
     return table
 
 
-PRIMITIVES: dict[str, Primitive] = _table()
+PRIMITIVES: dict[str, Primitive] = _table((primitive.name, primitive) for family in _FAMILIES for primitive in family)
 make_tuple, tuple_getitem = tuples.make_tuple, tuples.tuple_getitem
 
 from myia_notebook.ops.access import NAMED as _NAMED  # noqa: E402  (operations expand to the primitives above)
@@ -38,7 +39,7 @@ from myia_notebook.ops.operators import OPERATORS  # noqa: E402
 from myia_notebook.ops.records import constructor_of  # noqa: E402
 
 NAMED: dict[str, Operation] = {**_NAMED, "raise": RAISE}
-OPERATIONS: dict[Any, Operation] = {print: PRINT, **OPERATORS, **ITERABLES, **LIBRARY, **SHAPE, **MATH}
+OPERATIONS: dict[Any, Operation] = _table(item for part in ({print: PRINT}, OPERATORS, ITERABLES, LIBRARY, SHAPE, MATH) for item in part.items())
 
 
 def operation_for(value: Any) -> Operation | None:

@@ -6,6 +6,7 @@ import enum
 import math
 import operator
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -271,7 +272,7 @@ class Expressions:
         made = self.operation(env, NAMED["narrow"], subject, node, what, Constant(positive))
         made.name = node.name
         env[path] = Binding(made)
-        if not isinstance(what, Constant) or what.value is not None or not is_truth:
+        if not is_truth:
             env.given.append(made)
 
     def reached(self, output: Node, env: Environment, e: ast.AST) -> Node:
@@ -312,18 +313,22 @@ class Expressions:
 
     def _list(self, e: ast.expr, elements: list[ast.expr], env: Environment, f: Function) -> Node:
         """A list display; starred parts are joined in."""
+        return self._display(e, elements, list, lambda items: self.operation(env, NAMED["make_list"], e, *items), env, f)
+
+    def _display(self, e: ast.expr, elements: list[ast.expr], kind: type, make: Callable[[list[Node]], Node], env: Environment, f: Function) -> Node:
+        """A list or tuple display: runs of items become sequences by `make`, and are joined with the starred ones, converted to `kind`."""
         parts: list[Node] = []
         run: list[Node] = []
         for element in elements:
             if isinstance(element, ast.Starred):
                 if run:
-                    parts.append(self.operation(env, NAMED["make_list"], e, *run))
-                parts.append(self.operation(env, list, element, self.expression(element.value, env, f)))
+                    parts.append(make(run))
+                parts.append(self.operation(env, kind, element, self.expression(element.value, env, f)))
                 run = []
             else:
                 run.append(self.expression(element, env, f))
         if run or not parts:
-            parts.append(self.operation(env, NAMED["make_list"], e, *run))
+            parts.append(make(run))
         node = parts[0]
         for part in parts[1:]:
             node = self.operation(env, operator.add, e, node, part)
@@ -369,24 +374,7 @@ class Expressions:
 
     def tuple_of(self, e: ast.expr, elements: list[ast.expr], env: Environment, f: Function) -> Node:
         """A display as a tuple; starred parts are joined in."""
-        parts: list[Node] = []
-        run: list[Node] = []
-        for element in elements:
-            if isinstance(element, ast.Starred):
-                parts.append(self._plain_tuple(e, run, env))
-                unpacked = self.expression(element.value, env, f)
-                parts.append(self.operation(env, tuple, element, unpacked))
-                run = []
-            else:
-                run.append(self.expression(element, env, f))
-        if not parts:
-            return self._plain_tuple(e, run, env)
-        if run:
-            parts.append(self._plain_tuple(e, run, env))
-        node = parts[0]
-        for part in parts[1:]:
-            node = self.operation(env, operator.add, e, node, part)
-        return node
+        return self._display(e, elements, tuple, lambda items: self._plain_tuple(e, items, env), env, f)
 
     def _plain_tuple(self, e: ast.AST, items: list[Node], env: Environment) -> Node:
         if not items:

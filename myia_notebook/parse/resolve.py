@@ -11,6 +11,7 @@ import difflib
 import functools
 import inspect
 import types
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -32,9 +33,9 @@ class ParseSession:
         self.graphs: dict[Any, Graph] = {}
         self.pending: list[tuple[Any, Graph]] = []
         self.kept: list[Any] = []
-        self._reads: list[tuple[dict[str, Any], str, Any]] = []
-        self._cells: list[tuple[types.CellType, Any]] = []
-        self._codes: list[tuple[Any, Any, Any]] = []
+        self._reads: dict[tuple[int, str], tuple[dict[str, Any], str, Any]] = {}
+        self._cells: dict[int, tuple[types.CellType, Any]] = {}
+        self._codes: dict[int, tuple[Any, Any, Any]] = {}
         self._contents: list[tuple[Any, list[Any]]] = []
         self._attributes: list[tuple[Any, str, Any]] = []
 
@@ -48,7 +49,7 @@ class ParseSession:
     def read_global(self, namespace: dict[str, Any], name: str) -> Any:
         """The value of a global or builtin name, remembered; MISSING when there is none."""
         value = namespace.get(name, MISSING)
-        self._reads.append((namespace, name, value))
+        self._reads.setdefault((id(namespace), name), (namespace, name, value))
         return vars(builtins).get(name, MISSING) if value is MISSING else value
 
     def read_cell(self, cell: types.CellType) -> Any:
@@ -56,11 +57,11 @@ class ParseSession:
             value = cell.cell_contents
         except ValueError:
             value = MISSING
-        self._cells.append((cell, value))
+        self._cells.setdefault(id(cell), (cell, value))
         return value
 
     def read_function(self, function: Any) -> None:
-        self._codes.append((function, function.__code__, function.__defaults__))
+        self._codes.setdefault(id(function), (function, function.__code__, function.__defaults__))
 
     def read_contents(self, value: Any) -> None:
         """A value with parts from outside: remembered with its parts as they are."""
@@ -68,17 +69,18 @@ class ParseSession:
 
     def is_simple(self) -> bool:
         """Whether staleness can be told by comparing pointers in plain dicts, cells and functions."""
-        return not self._contents and not self._attributes and all(type(namespace) is dict for namespace, _, _ in self._reads)
+        return not self._contents and not self._attributes and all(type(namespace) is dict for namespace, _, _ in self.names())
 
-    def names(self) -> list[tuple[dict[str, Any], str, Any]]:
-        """Each name that was read, once."""
-        return list({(id(n), name): (n, name, v) for n, name, v in self._reads}.values())
+    def names(self) -> Collection[tuple[dict[str, Any], str, Any]]:
+        """(namespace, name, value) of each name that was read, once."""
+        return self._reads.values()
 
-    def cells(self) -> list[tuple[types.CellType, Any]]:
-        return list({id(c): (c, v) for c, v in self._cells}.values())
+    def cells(self) -> Collection[tuple[types.CellType, Any]]:
+        return self._cells.values()
 
-    def functions(self) -> list[tuple[Any, Any, Any]]:
-        return list({id(f): (f, c, d) for f, c, d in self._codes}.values())
+    def functions(self) -> Collection[tuple[Any, Any, Any]]:
+        """(function, code, defaults) of each function that was parsed."""
+        return self._codes.values()
 
     @staticmethod
     def is_missing(value: Any) -> bool:
@@ -90,10 +92,10 @@ class ParseSession:
             now = parts_of(value)
             if len(now) != len(items) or any(a is not b for a, b in zip(now, items)):
                 return True
-        for namespace, name, value in self._reads:
+        for namespace, name, value in self.names():
             if namespace.get(name, MISSING) is not value:
                 return True
-        for cell, value in self._cells:
+        for cell, value in self.cells():
             try:
                 if cell.cell_contents is not value:
                     return True
@@ -102,7 +104,7 @@ class ParseSession:
                     return True
         if any(getattr(owner, name, MISSING) is not value for owner, name, value in self._attributes):
             return True
-        return any(f.__code__ is not code or f.__defaults__ is not defaults for f, code, defaults in self._codes)
+        return any(f.__code__ is not code or f.__defaults__ is not defaults for f, code, defaults in self.functions())
 
 
 class Instance:
