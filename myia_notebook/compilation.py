@@ -112,6 +112,9 @@ def explain_program(program: Graph, values: list[Any], source: str, backend: str
     try:
         arguments = [Abstract(type_of_value(value)) for value in values]
         unit = Unit(program, arguments, backend or DEFAULT_BACKEND, observe, backend is None, session)
+        if check:
+            from myia_notebook.optimize.check import Checker
+            unit.checker = Checker(values)
         observer = SnapshotObserver(compilation) if observe else Observer()
         compile_unit(unit, observer)
         assert unit.optimized is not None
@@ -154,10 +157,11 @@ def _finish(compilation: Compilation, unit: Unit, inputs: list[Any], elapsed: fl
 
 
 def check_unit(unit: Unit, inputs: list[Any]) -> None:
-    """`--check`: every stage is well formed, and gives the same value on the interpreter (M800 names the first that does not); and every
-    derivative that the program takes agrees with central differences (M604)."""
+    """`--check`: every stage is well formed, and gives the same value on the interpreter (M800 names the first that does not; inside the optimizer
+    the rewrite, see `optimize.check`); and every derivative that the program takes agrees with central differences (M604)."""
     from myia_notebook.gradient.check import check_derivatives
     from myia_notebook.ir.verify import verify_typed
+    from myia_notebook.optimize.check import same_value
     from myia_notebook.vm import run
     expected: Any = None
     for name, graph in (("typed", unit.typed), ("adjoint", unit.adjoint), ("optimized", unit.optimized)):
@@ -172,16 +176,6 @@ def check_unit(unit: Unit, inputs: list[Any]) -> None:
             expected = value
     assert unit.typed is not None
     check_derivatives(unit.typed, inputs)
-
-
-def same_value(a: Any, b: Any) -> bool:
-    """Whether two results agree to 1e-9 relative (closures are not compared)."""
-    import numpy as np
-    if isinstance(a, tuple):
-        return isinstance(b, tuple) and len(a) == len(b) and all(map(same_value, a, b))
-    if isinstance(a, (bool, int, float, np.ndarray, np.generic)):
-        return bool(np.allclose(a, b, rtol=1e-9, atol=1e-300, equal_nan=True))
-    return True
 
 
 def explain(f: Any, *args: Any, backend: str | None = None, check: bool = False) -> Compilation:

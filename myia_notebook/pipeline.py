@@ -24,7 +24,8 @@ BACKENDS = ("numba", "cuda", "vm")
 class Unit:
     """One program on its way through the stages. `parsed` is nested form; `arguments` say what is known of its inputs.
 
-    `may_interpret`: the user chose no backend, so that what has no native form runs on the interpreter. `observed` asks the stages to keep their events. The products are None until their stage has run.
+    `may_interpret`: the user chose no backend, so that what has no native form runs on the interpreter. `observed` asks the stages to keep their
+    events; `checker` evaluates the program at every rewrite. The products are None until their stage has run.
     """
 
     parsed: Graph
@@ -33,6 +34,7 @@ class Unit:
     observed: bool = False
     may_interpret: bool = False
     session: Any = None
+    checker: Any = None
     closed: Graph | None = None
     typed: Graph | None = None
     adjoint: Graph | None = None
@@ -78,7 +80,7 @@ def differentiate(unit: Unit) -> None:
 
     def between(root: Graph) -> Graph:
         from myia_notebook.optimize import optimize
-        return optimize(root, None)
+        return optimize(root, None, unit.checker)
 
     unit.adjoint = expand_gradients(unit.typed, between, unit.gradient_events)
 
@@ -89,7 +91,7 @@ def optimize_(unit: Unit) -> None:
     assert unit.adjoint is not None
     if unit.observed:
         unit.optimizer_recorder = Recorder()
-    unit.optimized = optimize(unit.adjoint, unit.optimizer_recorder)
+    unit.optimized = optimize(unit.adjoint, unit.optimizer_recorder, unit.checker)
 
 
 def lower_(unit: Unit) -> None:

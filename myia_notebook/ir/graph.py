@@ -22,11 +22,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from myia_notebook.ops.primitive import Primitive
 from myia_notebook.provenance import UNKNOWN, Provenance
 
 if TYPE_CHECKING:
     from myia_notebook.ir.types import FunctionClass, Type
-    from myia_notebook.ops.primitive import Primitive
 
 _identities = itertools.count(1)
 
@@ -191,32 +191,29 @@ def as_node(value: Any) -> Node:
 
 def primitive_of(node: Node) -> Primitive | None:
     """The primitive that an Apply calls, or None."""
-    from myia_notebook.ops.primitive import Primitive
-    if isinstance(node, Apply):
-        function = node.inputs[0]
-        if isinstance(function, Constant) and isinstance(function.value, Primitive):
-            return function.value
+    if node.__class__ is Apply:
+        function = node.inputs[0]  # type: ignore[attr-defined]
+        if function.__class__ is Constant and function.value.__class__ is Primitive:
+            return function.value  # type: ignore[no-any-return]
     return None
 
 
 def is_call_of(node: Node, primitive: Primitive) -> bool:
-    if not isinstance(node, Apply):
+    if node.__class__ is not Apply:
         return False
-    function = node.inputs[0]
-    return isinstance(function, Constant) and function.value is primitive
+    function = node.inputs[0]  # type: ignore[attr-defined]
+    return function.__class__ is Constant and function.value is primitive
 
 
 def callee_of(node: Node) -> Graph | None:
     """The graph of a known call, or None."""
-    if isinstance(node, Apply):
-        function = node.inputs[0]
-        if isinstance(function, Constant) and isinstance(function.value, Graph):
-            return function.value
-    return None
+    return graph_constant(node.inputs[0]) if node.__class__ is Apply else None  # type: ignore[attr-defined]
 
 
 def graph_constant(node: Node) -> Graph | None:
-    return node.value if isinstance(node, Constant) and isinstance(node.value, Graph) else None
+    if node.__class__ is Constant and node.value.__class__ is Graph:  # type: ignore[attr-defined]
+        return node.value  # type: ignore[attr-defined,no-any-return]
+    return None
 
 
 def schedule(graph: Graph, extra: Iterable[Node] = ()) -> list[Apply]:
@@ -224,17 +221,17 @@ def schedule(graph: Graph, extra: Iterable[Node] = ()) -> list[Apply]:
     operands from left to right. Free variables (nodes of other graphs) are not entered."""
     seen: set[int] = set()
     order: list[Apply] = []
-    stack: list[tuple[Node, bool]] = [(node, False) for node in (*reversed(list(extra)), graph.output)]
+    stack: list[Any] = [*reversed(list(extra)), graph.output]
     while stack:
-        node, ready = stack.pop()
-        if not isinstance(node, Apply) or node.graph is not graph:
-            continue
-        if ready:
-            order.append(node)
-        elif node.id not in seen:
+        node = stack.pop()
+        if node is None:  # all that the node below needs is in order
+            order.append(stack.pop())
+        elif node.__class__ is Apply and node.graph is graph and node.id not in seen:
             seen.add(node.id)
-            stack.append((node, True))
-            stack.extend((operand, False) for operand in reversed(node.inputs))
+            stack += (node, None)
+            for operand in reversed(node.inputs):
+                if operand.__class__ is Apply:
+                    stack.append(operand)
     return order
 
 
@@ -262,20 +259,16 @@ def reachable(root: Graph) -> list[Graph]:
         nodes: list[Node] = [graph.output]
         while nodes:
             node = nodes.pop()
-            if node.id in visited:
+            kind = node.__class__
+            if kind is Constant:
+                if node.value.__class__ is Graph:  # type: ignore[attr-defined]
+                    found.append(node.value)  # type: ignore[attr-defined]
                 continue
-            visited.add(node.id)
-            match node:
-                case Constant(value=Graph() as target):
-                    found.append(target)
-                case Parameter(graph=owner) if owner is not graph:
-                    found.append(owner)
-                case Apply(graph=owner, inputs=inputs):
-                    if owner is not graph:
-                        found.append(owner)
-                    nodes.extend(reversed(inputs))
-                case _:
-                    pass
+            if node.graph is not graph:  # type: ignore[attr-defined]
+                found.append(node.graph)  # type: ignore[attr-defined]
+            if kind is Apply and node.id not in visited:
+                visited.add(node.id)
+                nodes.extend(node.inputs[::-1])  # type: ignore[attr-defined]
         for target in reversed(found):
             if target.id not in seen:
                 seen.add(target.id)

@@ -12,6 +12,7 @@ is `%1`, `%2`, ... The form is deterministic, and golden files and tests are wri
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -62,23 +63,29 @@ class Printer:
         if not isinstance(node, Constant):
             return names.get(node.id) or f"%{node.graph.name}.{node.name or node.id}"
         value = node.value
+        if isinstance(value, Graph):
+            return self._name_graph(value)
+        if type(value).__name__ == "Label":
+            return "#" + self._name_graph(value.graph)[1:]
+        return self.constant_text(node, self.type)
+
+    @staticmethod
+    def constant_text(node: Constant, type_text: Callable[[Any], str] = str) -> str:
+        """A constant that names no graph."""
+        value = node.value
         match value:
-            case Graph():
-                return self._name_graph(value)
             case Primitive():
                 return value.name
             case _ if value is ZERO:
-                return f"zero<{self.type(node.type)}>"
+                return f"zero<{type_text(node.type)}>"
             case _ if value is UNDEFINED:
                 return "undefined"
-            case _ if type(value).__name__ == "Label":
-                return "#" + self._name_graph(value.graph)[1:]
             case np.ndarray():
-                return f"array<{self.type(node.type)}>({value.ravel().tolist() if value.size <= 16 else '...'})"
+                return f"array<{type_text(node.type)}>({value.ravel().tolist() if value.size <= 16 else '...'})"
             case np.generic():
                 return f"{value.dtype.name}({value.item()!r})"
             case Type():
-                return f"<{self.type(value)}>"
+                return f"<{type_text(value)}>"
             case type() | np.dtype():
                 return getattr(value, "__name__", str(value))
             case _ if callable(value):  # the repr of a function holds an address

@@ -3,30 +3,33 @@ from __future__ import annotations
 
 from typing import Any
 
-from myia_notebook.ir.graph import Constant, Graph, Node, primitive_of, reachable, schedule
+from myia_notebook.ir.graph import Constant, Graph, Node, primitive_of
+from myia_notebook.ops.environment import Label
 from myia_notebook.ops.primitive import Primitive
 from myia_notebook.ops.table import PRIMITIVES
+from myia_notebook.optimize.program import Program
 
 SEQUENCE = PRIMITIVES["sequence"]
 
 
-def eliminate_common_subexpressions(root: Graph) -> bool:
+def eliminate_common_subexpressions(program: Program) -> bool:
     """Merges in place; True when something was merged. Effects are left alone."""
     changed = False
-    for graph in reachable(root):
+    for graph in program.graphs:
+        nodes = program.nodes(graph)
         table: dict[Any, Node] = {}
-        kept = {n.inputs[1].id for n in schedule(graph) if primitive_of(n) is SEQUENCE}  # calls for their effect
+        kept = {n.inputs[1].id for n in nodes if primitive_of(n) is SEQUENCE}  # calls for their effect
         replaced: dict[int, Node] = {}
-        for node in schedule(graph):
-            node.inputs[:] = [replaced.get(x.id, x) for x in node.inputs]
+        for node in nodes:
+            if replaced:
+                node.inputs[:] = [replaced.get(x.id, x) for x in node.inputs]
             primitive = primitive_of(node)
             if node.id in kept or (primitive is not None and "effect" in primitive.laws):
                 continue
-            inputs = [_key(x) for x in node.inputs]
+            inputs = [x.id if x.__class__ is not Constant else _constant_key(x) for x in node.inputs]  # type: ignore[arg-type]
             if primitive is not None and "commutative" in primitive.laws and len(inputs) == 3:
-                inputs[1:] = sorted(inputs[1:], key=repr)
-            key = (*inputs, node.type)
-            known = table.setdefault(key, node)
+                inputs[1:] = sorted(inputs[1:], key=str)
+            known = table.setdefault((*inputs, node.type), node)
             if known is not node:
                 replaced[node.id] = known
                 if not known.name:
@@ -36,16 +39,17 @@ def eliminate_common_subexpressions(root: Graph) -> bool:
     return changed
 
 
-def _key(node: Node) -> Any:
-    if not isinstance(node, Constant):
-        return ("node", node.id)
+def _constant_key(node: Constant) -> Any:
+    """What two constants must share to be one."""
     value = node.value
-    if isinstance(value, Primitive):
-        return ("primitive", value.name)
-    if isinstance(value, Graph):
-        return ("graph", value.id)
-    if type(value).__name__ == "Label":
-        return ("label", value.graph.id)
-    if isinstance(value, (int, float, bool, str, tuple, type(None))):
-        return ("constant", type(value).__name__, repr(value), str(node.type))
-    return ("object", id(value), str(node.type))
+    match value:
+        case Primitive():
+            return ("primitive", value.name)
+        case Graph():
+            return ("graph", value.id)
+        case Label():
+            return ("label", value.graph.id)
+        case int() | float() | bool() | str() | tuple() | None:
+            return ("constant", type(value).__name__, repr(value), str(node.type))
+        case _:
+            return ("object", id(value), str(node.type))

@@ -35,6 +35,7 @@ class Rewrite:
     outputs: list[tuple[Graph, Node]] = field(default_factory=list)
     graphs: list[tuple[Graph, tuple[Parameter, ...], Node, int]] = field(default_factory=list)
     time: float = 0.0
+    checked: bool | None = None
 
 
 def form(node: Node) -> NodeForm:

@@ -75,8 +75,11 @@ class Literal(Pattern):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Application(Pattern):
+    """`heads`: for each operand the primitive that it must be a call of, `Constant` for a constant, None for anything."""
+
     primitive: Primitive
     operands: tuple[Pattern, ...]
+    heads: tuple[Any, ...] = ()
 
     def __repr__(self) -> str:
         if self.primitive.infix and len(self.operands) == 2:
@@ -100,12 +103,38 @@ def lift(value: Any) -> Pattern:
 
 
 def call(name: str, *operands: Any) -> Application:
-    return Application(PRIMITIVES[name], tuple(map(lift, operands)))
+    lifted = tuple(map(lift, operands))
+    return Application(PRIMITIVES[name], lifted, tuple(map(_head, lifted)))
+
+
+def _head(pattern: Pattern) -> Any:
+    match pattern:
+        case Application(primitive):
+            return primitive
+        case Literal() | Variable(constant=True):
+            return Constant
+        case _:
+            return None
 
 
 def match(pattern: Pattern, node: Node, binding: Binding | None = None) -> Binding | None:
     """The binding under which `pattern` is `node`, or None."""
     return next(_matches(pattern, node, binding or {}), None)
+
+
+def operand_heads(node: Apply) -> list[Any]:
+    """What the operands of a node are, as `Application.heads` says it."""
+    return [Constant if x.__class__ is Constant else primitive_of(x) for x in node.inputs[1:]]
+
+
+def can_match(pattern: Application, found: list[Any]) -> bool:
+    """A quick look at `operand_heads`: most rules do not apply, and most are turned away here."""
+    wanted = pattern.heads
+    if len(found) != len(wanted):
+        return False
+    if all(w is None or w is f for w, f in zip(wanted, found)):
+        return True
+    return "commutative" in pattern.primitive.laws and all(w is None or w is f for w, f in zip(wanted, reversed(found)))
 
 
 def _matches(pattern: Pattern, node: Node, binding: Binding) -> Iterator[Binding]:

@@ -12,9 +12,10 @@ from __future__ import annotations
 from typing import Any
 
 from myia_notebook.ir.graph import UNDEFINED, ZERO, Apply, Constant, Graph, Node, callee_of, graph_constant, is_symbolic, primitive_of, reachable, schedule
-from myia_notebook.ir.types import BOOL, INT, UNIT, Environment, Function, FunctionClass, List, Static, Tuple, Type, map_parts, parts, sensitivity
+from myia_notebook.ir.types import BOOL, INT, UNIT, Array, Environment, Function, FunctionClass, List, Scalar, Static, Tuple, Type, map_parts, parts, sensitivity
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.table import PRIMITIVES
+from myia_notebook.optimize.program import Program
 
 PARTIAL, BRANCH, MAKE_TUPLE, GETITEM, ENV_MAKE, ENV_GET = (PRIMITIVES[n] for n in (
     "partial", "branch", "make_tuple", "tuple_getitem", "env_make", "env_get"))
@@ -36,24 +37,26 @@ def classes_in(t: Type | None) -> list[FunctionClass]:
     return found
 
 
-def represent_functions_as_data(root: Graph) -> bool:
+def represent_functions_as_data(program: Program) -> bool:
     """Rewrites in place; True when a class was represented."""
-    chosen = _chosen(root)
+    chosen = _chosen(program)
     if not chosen:
         return False
-    _Representation(root, chosen).run()
+    _Representation(program.root, chosen).run()
     return True
 
 
-def _chosen(root: Graph) -> list[FunctionClass]:
+def _chosen(program: Program) -> list[FunctionClass]:
     """The classes that can be data."""
+    root = program.root
     found: dict[int, FunctionClass] = {}
     refused: list[FunctionClass] = [*classes_in(root.result), *(c for p in root.parameters for c in classes_in(p.type))]
-    for g in reachable(root):
+    for g in program.graphs:
         for t in (g.result, *(p.type for p in g.parameters)):
             found.update((id(c), c) for c in classes_in(t))
-        for node in schedule(g):
-            found.update((id(c), c) for c in classes_in(node.type))
+        for node in program.nodes(g):
+            if not isinstance(node.type, (Scalar, Array)):
+                found.update((id(c), c) for c in classes_in(node.type))
             for x in node.inputs[1:]:
                 target = graph_constant(x)
                 if target is not None and target.function_class is not None and primitive_of(node) is not BRANCH:

@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from myia_notebook.infer.recursion import components
-from myia_notebook.ir.graph import Apply, Constant, Graph, Node, graph_constant, primitive_of, reachable, schedule
+from myia_notebook.ir.graph import Apply, Constant, Graph, Node, graph_constant, primitive_of
 from myia_notebook.ops.expression import Builder
+from myia_notebook.optimize.check import Checker
 from myia_notebook.optimize.events import Recorder, Rewrite, form
+from myia_notebook.optimize.pattern import Application, can_match, operand_heads
+from myia_notebook.optimize.program import Program
 
 FUEL_PER_NODE, LEAST_FUEL = 40, 2000
 
@@ -21,7 +24,8 @@ FUEL_PER_NODE, LEAST_FUEL = 40, 2000
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A local rewrite. `heads`: names of the primitives it looks at ('call' for calls of graphs and values). `apply(rewriter, node)` gives
-    the replacement or None. `location` is the file and line of its definition."""
+    the replacement or None. `location` is the file and line of its definition. `pattern`, when it has one, lets the worklist turn nodes away
+    before the rule is tried."""
 
     name: str
     family: str
@@ -30,13 +34,15 @@ class Rule:
     why: str
     location: str
     statement: str = ""
+    pattern: Application | None = None
 
 
 class Rewriter:
-    """Rewrites the graphs reachable from `root` in place."""
+    """Rewrites the graphs of a program in place."""
 
-    def __init__(self, root: Graph, rules: tuple[Rule, ...], recorder: Recorder | None, pass_name: str) -> None:
-        self.root, self.recorder, self.pass_name = root, recorder, pass_name
+    def __init__(self, program: Program, rules: tuple[Rule, ...], recorder: Recorder | None = None, checker: Checker | None = None,
+                 pass_name: str = "") -> None:
+        self.root, self.recorder, self.checker, self.pass_name = program.root, recorder, checker, pass_name
         self.by_head: dict[str, list[Rule]] = {}
         for rule in rules:
             for head in rule.heads:
@@ -52,19 +58,18 @@ class Rewriter:
         self._added: list[Apply] = []
         self._changed: dict[int, Apply] = {}
         self._outputs: list[Graph] = []
-        graphs = reachable(root)
+        graphs = program.graphs
         component = components(graphs)
         self.recursive = {g.id for g in graphs if component[g.id] >= 0}
-        self.references[root.id] = 1
+        self.references[self.root.id] = 1
         for graph in graphs:
-            self._enter(graph)
+            self._enter(graph, program.nodes(graph))
         self._added.clear()
         self.fuel = LEAST_FUEL + FUEL_PER_NODE * len(self.alive)
 
     # -- bookkeeping
 
-    def _enter(self, graph: Graph) -> None:
-        nodes = schedule(graph)
+    def _enter(self, graph: Graph, nodes: list[Apply]) -> None:
         self.sizes[graph.id] = len(nodes)
         for node in nodes:
             self.register(node)
@@ -187,39 +192,53 @@ class Rewriter:
             self.queued.discard(node.id)
             if node.id not in self.alive:
                 continue
+            found = operand_heads(node)
             for rule in self.by_head.get(self._head(node), ()):
-                self._added.clear()
-                self._changed.clear()
-                self._outputs.clear()
-                new = rule.apply(self, node)
-                if new is None:
-                    for made in self._added:
-                        self._maybe_dead(made)
-                    continue
-                if new is not node:
-                    self.replace(node, new)
-                self.rewrites += 1
-                self.fuel -= 1
-                self._record(rule, node, new)
-                if node.id in self.alive:
-                    self.push(node)
-                break
+                if (rule.pattern is None or can_match(rule.pattern, found)) and self._try(rule, node):
+                    break
         return self.rewrites
+
+    def _try(self, rule: Rule, node: Apply) -> bool:
+        """Applies one rule; True when it rewrote something."""
+        self._added.clear()
+        self._changed.clear()
+        self._outputs.clear()
+        if self.checker is not None:
+            self.checker.before(None, node)
+        operands = list(node.inputs)
+        new = rule.apply(self, node)
+        if new is None:
+            for made in self._added:
+                self._maybe_dead(made)
+            return False
+        if new is not node:
+            self.replace(node, new)
+        self.rewrites += 1
+        self.fuel -= 1
+        if self.recorder is not None or self.checker is not None:
+            self._record(rule, node, operands, new)
+        if node.id in self.alive:
+            self.push(node)
+        return True
 
     @staticmethod
     def _head(node: Apply) -> str:
         primitive = primitive_of(node)
         return "call" if primitive is None else primitive.name
 
-    def _record(self, rule: Rule, node: Apply, new: Node) -> None:
-        if self.recorder is None:
-            return
+    def _record(self, rule: Rule, node: Apply, operands: list[Node], new: Node) -> None:
         added = [form(n) for n in self._added if n.id in self.alive]
         new_ids = {f.node.id for f in added}
         changed = [form(n) for n in self._changed.values() if n.id in self.alive and n.id not in new_ids]
         produced = tuple(f.node for f in added) or (new,)
-        self.recorder.add(Rewrite(self.pass_name, rule.name, rule.family, rule.why, rule.location, node.graph, (node,), produced, added, changed,
-                                  [node.id] if node.id not in self.alive else [], [(g, g.output) for g in self._outputs]))
+        kept = {x.id for f in added for x in f.inputs} | {new.id}
+        passed_over = [x for x in dict.fromkeys(operands) if isinstance(x, Apply) and x.id not in kept] if rule.name != "inline" else []
+        rewrite = Rewrite(self.pass_name, rule.name, rule.family, rule.why, rule.location, node.graph, (node, *passed_over), produced, added, changed,
+                          [node.id] if node.id not in self.alive else [], [(g, g.output) for g in self._outputs])
+        if self.checker is not None:
+            rewrite.checked = self.checker.after(rewrite, new) or None
+        if self.recorder is not None:
+            self.recorder.add(rewrite)
 
 
 def location(function: Any) -> str:

@@ -7,131 +7,25 @@ environment is in use, those too. References: Johnsson 1985 (extraneous paramete
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-from myia_notebook.ir.clone import labels_of
-from myia_notebook.ir.graph import (
-    UNDEFINED,
-    Apply,
-    Constant,
-    Graph,
-    Node,
-    Parameter,
-    callee_of,
-    graph_constant,
-    is_call_of,
-    is_symbolic,
-    reachable,
-    schedule,
-)
-from myia_notebook.ir.types import Function, List, Tuple, Type, parts
+from myia_notebook.ir.graph import UNDEFINED, Apply, Constant, Graph, Node, Parameter, graph_constant, is_call_of, is_symbolic, schedule
+from myia_notebook.ir.types import Tuple, Type
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.table import PRIMITIVES
+from myia_notebook.optimize.program import Groups, Program, Sites, targets
 
 BRANCH, PARTIAL, MAKE_TUPLE, GETITEM = (PRIMITIVES[n] for n in ("branch", "partial", "make_tuple", "tuple_getitem"))
 
 
-@dataclass(slots=True)
-class Sites:
-    """How each graph (by id) is used: known calls, arms of branches, partials, other uses as a value."""
-
-    graphs: list[Graph]
-    calls: dict[int, list[Apply]] = field(default_factory=dict)
-    arms: dict[int, list[Apply]] = field(default_factory=dict)
-    partials: dict[int, list[Apply]] = field(default_factory=dict)
-    values: set[int] = field(default_factory=set)
-    frozen: set[int] = field(default_factory=set)
-
-
-def sites_of(root: Graph) -> Sites:
-    found = Sites(reachable(root))
-    found.values.add(root.id)
-    found.frozen.update(_outside(root))
-    for g in found.graphs:
-        if (target := graph_constant(g.output)) is not None:
-            found.values.add(target.id)
-        found.frozen.update(label.id for label in labels_of(g))
-        for node in schedule(g):
-            for i, x in enumerate(node.inputs):
-                target = graph_constant(x)
-                if target is None:
-                    continue
-                if i == 0:
-                    found.calls.setdefault(target.id, []).append(node)
-                elif is_call_of(node, BRANCH) and i in (2, 3):
-                    found.arms.setdefault(target.id, []).append(node)
-                elif is_call_of(node, PARTIAL) and i == 1:
-                    found.partials.setdefault(target.id, []).append(node)
-                else:
-                    found.values.add(target.id)
-    return found
-
-
-def _outside(root: Graph) -> set[int]:
-    """Graphs of closures that the program returns or takes: Python sees what they captured."""
-    found: set[int] = set()
-    stack: list[Type | None] = [root.result, *(p.type for p in root.parameters)]
-    while stack:
-        match stack.pop():
-            case Tuple() | List() as whole:
-                stack.extend(parts(whole))
-            case Function(cls):
-                for member in cls.members:
-                    if member.id not in found:
-                        found.add(member.id)
-                        stack.extend(p.type for p in member.parameters[:member.captured])
-            case _:
-                pass
-    return found
-
-
-class Groups:
-    """Union-find over graphs."""
-
-    def __init__(self, graphs: list[Graph]) -> None:
-        self.parent = {g.id: g.id for g in graphs}
-        self.graphs = {g.id: g for g in graphs}
-
-    def find(self, key: int) -> int:
-        while self.parent[key] != key:
-            self.parent[key] = self.parent[self.parent[key]]
-            key = self.parent[key]
-        return key
-
-    def join(self, a: Graph, b: Graph) -> None:
-        self.parent[self.find(a.id)] = self.find(b.id)
-
-    def groups(self) -> list[list[Graph]]:
-        found: dict[int, list[Graph]] = {}
-        for key, g in self.graphs.items():
-            found.setdefault(self.find(key), []).append(g)
-        return list(found.values())
-
-
-def targets(node: Node) -> list[Graph]:
-    """The graphs that a known call or a branch may run."""
-    target = callee_of(node)
-    if target is not None:
-        return [target]
-    if isinstance(node, Apply) and is_call_of(node, BRANCH):
-        return [g for x in node.inputs[2:4] if (g := graph_constant(x)) is not None]
-    return []
-
-
 # -- dead parameters
 
-def drop_dead_parameters(root: Graph) -> bool:
+def drop_dead_parameters(program: Program) -> bool:
     """Drops parameters that no one needs; True when some were."""
-    sites = sites_of(root)
-    groups = Groups(sites.graphs)
-    for g in sites.graphs:
-        for node in schedule(g):
-            if is_call_of(node, BRANCH):
-                groups.join(*targets(node))
+    sites = program.sites
+    groups = _arm_groups(program)
     members: dict[int, list[Graph]] = {g.id: group for group in groups.groups() for g in group}
-    needed = _needed(root, sites, members)
+    needed = _needed(program, members)
     changed = False
-    for g in sites.graphs:
+    for g in program.graphs:
         keep = [i for i, p in enumerate(g.parameters) if p.id in needed]
         if len(keep) < len(g.parameters):
             _keep_parameters(g, keep, sites)
@@ -139,8 +33,17 @@ def drop_dead_parameters(root: Graph) -> bool:
     return changed
 
 
-def _needed(root: Graph, sites: Sites, members: dict[int, list[Graph]]) -> set[int]:
+def _arm_groups(program: Program) -> Groups:
+    """The arms of a branch take the same parameters."""
+    groups = Groups(program.graphs)
+    for node in program.sites.branches:
+        groups.join(*targets(node))
+    return groups
+
+
+def _needed(program: Program, members: dict[int, list[Graph]]) -> set[int]:
     """Ids of the nodes and parameters that the program's result needs."""
+    sites = program.sites
     needed: set[int] = set()
     work: list[Node] = []
 
@@ -149,7 +52,7 @@ def _needed(root: Graph, sites: Sites, members: dict[int, list[Graph]]) -> set[i
             needed.add(node.id)
             work.append(node)
 
-    for g in sites.graphs:
+    for g in program.graphs:
         mark(g.output)
         first = 0 if g.id in sites.values or g.id in sites.frozen else g.captured if g.id in sites.partials else len(g.parameters)
         for p in g.parameters[first:]:
@@ -206,14 +109,11 @@ def _keep_parameters(g: Graph, keep: list[int], sites: Sites) -> None:
 
 # -- results
 
-def _result_groups(root: Graph, sites: Sites) -> list[list[Graph]]:
+def _result_groups(program: Program) -> list[list[Graph]]:
     """Groups of graphs with tuple results that must change together and may change at all."""
-    groups = Groups(sites.graphs)
-    fixed = set(sites.values) | set(sites.partials)
-    for g in sites.graphs:
-        for node in schedule(g):
-            if is_call_of(node, BRANCH):
-                groups.join(*targets(node))
+    groups = _arm_groups(program)
+    fixed = program.sites.values | program.sites.partials.keys()
+    for g in program.graphs:
         for target in targets(g.output):
             groups.join(g, target)
         if not isinstance(g.result, Tuple):
@@ -221,15 +121,14 @@ def _result_groups(root: Graph, sites: Sites) -> list[list[Graph]]:
     return [group for group in groups.groups() if not any(g.id in fixed for g in group)]
 
 
-def drop_dead_results(root: Graph) -> bool:
+def drop_dead_results(program: Program) -> bool:
     """Drops items of result tuples that no caller reads."""
-    sites = sites_of(root)
-    groups = _result_groups(root, sites)
+    groups = _result_groups(program)
     group_of = {g.id: i for i, group in enumerate(groups) for g in group}
     read: dict[int, set[int]] = {i: set() for i in range(len(groups))}
     whole: set[int] = set()
-    for g in sites.graphs:
-        for node in schedule(g):
+    for g in program.graphs if group_of else ():
+        for node in program.nodes(g):
             for x in node.inputs:
                 for target in targets(x)[:1]:
                     if target.id not in group_of:
@@ -246,20 +145,19 @@ def drop_dead_results(root: Graph) -> bool:
         result = group[0].result
         assert isinstance(result, Tuple)
         if i not in whole and len(read[i]) < len(result.items):
-            _reshape_results(sites, group, [(k,) for k in range(len(result.items)) if k in read[i]])
+            _reshape_results(program.sites, group, [(k,) for k in range(len(result.items)) if k in read[i]])
             changed = True
     return changed
 
 
-def flatten_results(root: Graph) -> bool:
+def flatten_results(program: Program) -> bool:
     """Tuples inside result tuples become items of the result."""
-    sites = sites_of(root)
     changed = False
-    for group in _result_groups(root, sites):
+    for group in _result_groups(program):
         result = group[0].result
         assert isinstance(result, Tuple)
         if any(isinstance(item, Tuple) for item in result.items):
-            _reshape_results(sites, group, [(k, *path) for k, item in enumerate(result.items) for path in leaf_paths(item)])
+            _reshape_results(program.sites, group, [(k, *path) for k, item in enumerate(result.items) for path in leaf_paths(item)])
             changed = True
     return changed
 
@@ -336,16 +234,11 @@ def _rebuild_site(site: Apply, old: Tuple, new: Tuple, paths: list[tuple[int, ..
 
 # -- tuples in parameters
 
-def flatten_parameters(root: Graph) -> bool:
+def flatten_parameters(program: Program) -> bool:
     """A tuple parameter of a graph that is only called becomes one parameter for each item."""
-    sites = sites_of(root)
-    groups = Groups(sites.graphs)
-    for g in sites.graphs:
-        for node in schedule(g):
-            if is_call_of(node, BRANCH):
-                groups.join(*targets(node))
+    sites = program.sites
     changed = False
-    for group in groups.groups():
+    for group in _arm_groups(program).groups():
         if any(g.id in sites.values or g.id in sites.frozen for g in group):
             continue
         limit = min(g.captured if g.id in sites.partials else len(g.parameters) for g in group)
@@ -407,8 +300,7 @@ def _split_own(g: Graph, places: list[int]) -> None:
             extra += len(made) - 1 if i < g.captured else 0
         else:
             parameters.append(p)
-    nodes = schedule(g)
-    for node in nodes:
+    for node in schedule(g):
         node.inputs[:] = [replaced.get(x.id, x) for x in node.inputs]
     g.output = replaced.get(g.output.id, g.output)
     g.parameters = parameters

@@ -6,28 +6,27 @@ the plain product is the same number, and algebra may use it. This is a data flo
 """
 from __future__ import annotations
 
-from myia_notebook.ir.graph import UNDEFINED, ZERO, Apply, Constant, Graph, Node, callee_of, graph_constant, primitive_of, reachable, schedule
+from myia_notebook.ir.graph import UNDEFINED, ZERO, Apply, Constant, Graph, Node, callee_of, graph_constant, primitive_of
 from myia_notebook.ir.types import Function
 from myia_notebook.ops.table import PRIMITIVES
+from myia_notebook.optimize.program import Program
 
 STRONG = {PRIMITIVES["strong_multiply"]: PRIMITIVES["multiply"], PRIMITIVES["strong_divide"]: PRIMITIVES["divide"]}
 BRANCH, PARTIAL = PRIMITIVES["branch"], PRIMITIVES["partial"]
 OPAQUE = {PRIMITIVES[n] for n in ("env_get", "env_make", "closure_get", "gradient_call", "tangent_call", "custom_call")}
 
 
-def relax_strong_products(root: Graph) -> bool:
+def relax_strong_products(program: Program) -> bool:
     """Replaces strong products in place; True when some were."""
-    graphs = reachable(root)
-    if not any(primitive_of(n) in STRONG for g in graphs for n in schedule(g)):
+    strong = [n for g in program.graphs for n in program.nodes(g) if primitive_of(n) in STRONG]
+    if not strong:
         return False
-    masked = _masked(root, graphs)
+    masked = _masked(program)
     changed = False
-    for g in graphs:
-        for node in schedule(g):
-            plain = STRONG.get(primitive_of(node))  # type: ignore[arg-type]
-            if plain is not None and not _is_masked(node.inputs[1], masked):
-                node.inputs[0] = Constant(plain, node.inputs[0].type)
-                changed = True
+    for node in strong:
+        if not _is_masked(node.inputs[1], masked):
+            node.inputs[0] = Constant(STRONG[primitive_of(node)], node.inputs[0].type)  # type: ignore[index]
+            changed = True
     return changed
 
 
@@ -37,7 +36,7 @@ def _is_masked(node: Node, masked: set[int]) -> bool:
     return node.id in masked
 
 
-def _masked(root: Graph, graphs: list[Graph]) -> set[int]:
+def _masked(program: Program) -> set[int]:
     """Ids of nodes that may hold a masked zero: the least fixpoint."""
     masked: set[int] = set()
     changed = True
@@ -57,8 +56,8 @@ def _masked(root: Graph, graphs: list[Graph]) -> set[int]:
 
     while changed:
         changed = False
-        for g in graphs:
-            for node in schedule(g):
+        for g in program.graphs:
+            for node in program.nodes(g):
                 targets, arguments, first = _flows(node)
                 for target in targets:
                     changed |= flow(target, arguments, first)

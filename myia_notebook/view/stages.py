@@ -8,7 +8,7 @@ from myia_notebook.gradient.events import GradientEvents, TransformedGraph
 from myia_notebook.ir.graph import Apply, Graph, Node
 from myia_notebook.ir.text import print_program
 from myia_notebook.optimize.events import NodeForm, Recorder, Rewrite
-from myia_notebook.optimize.signatures import targets
+from myia_notebook.optimize.program import targets
 from myia_notebook.pipeline import Unit
 from myia_notebook.snapshot import CodeText, Contribution, Event, GradientStep, GraphView, NodeView, Snapshot, State, Trace
 from myia_notebook.view.equation import Writer
@@ -228,7 +228,7 @@ def _rewrite_event(rewrite: Rewrite, index: int, viewer: Viewer) -> Event:
                  rewrite.location, number(rewrite.graph.id) if rewrite.graph is not None else None,
                  tuple(number(n.id) for n in rewrite.matched), tuple(number(n.id) for n in rewrite.matched),
                  tuple(number(n.id) for n in rewrite.produced), tuple(number(i) for i in rewrite.removed), tuple(added), tuple(graphs), tuple(changed),
-                 tuple(outputs), time=round(rewrite.time, 3))
+                 tuple(outputs), checked=rewrite.checked, time=round(rewrite.time, 3))
 
 
 def _output(graph: Graph, output: Node, viewer: Viewer) -> tuple[int, list[NodeView]]:

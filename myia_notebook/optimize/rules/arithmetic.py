@@ -37,7 +37,7 @@ def rule(name: str, before: Pattern, after: Pattern, why: str, where: Callable[[
     import sys
     frame = sys._getframe(1)
     place = f"{frame.f_code.co_filename.rsplit('/', 1)[-1]}:{frame.f_lineno}"
-    return Rule(name, "arithmetic", (before.primitive.name,), apply, why, place, f"{before!r}  →  {after!r}")
+    return Rule(name, "arithmetic", (before.primitive.name,), apply, why, place, f"{before!r}  →  {after!r}", before)
 
 
 def _is_same(new: Node, old: Apply) -> bool:
