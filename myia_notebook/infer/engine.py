@@ -9,8 +9,9 @@ van Merriënboer et al. 2018, section 4.2; the scheduler and its restarts are ou
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from myia_notebook.errors import MyiaError, error, with_span
@@ -33,6 +34,7 @@ from myia_notebook.parse.parser import REBOUND
 BRANCH, PARTIAL = PRIMITIVES["branch"], PRIMITIVES["partial"]
 SWITCH, MAKE_TUPLE = PRIMITIVES["switch"], PRIMITIVES["make_tuple"]
 MAX_CONTEXTS, MAX_VALUES, MAX_UNROLLED = 5000, 24, 1000
+_MENDED_BY_UNROLLING = ("M301", "M302", "M303", "M306", "M307", "M308", "M401", "M402", "M403")
 CALL_VALUE, CALL_METHOD = "__call__", NAMED["call_method"]
 
 
@@ -79,10 +81,16 @@ Walk = Generator[Wait, Abstract, Abstract]
 class Engine:
     """Infers one program. `order` lists (node, type) as types became known."""
 
-    def __init__(self, root: Graph, session: Any = None) -> None:
+    def __init__(self, root: Graph, session: Any = None, before: Engine | None = None, unrolled: frozenset[int] = frozenset()) -> None:
         self.session = session
-        self.invariants = invariant_parameters(root)
+        self.unrolled = unrolled
+        self.culprit: Context | None = None
+        self.cycles: dict[int, int] = {}
+        self.invariants: dict[int, frozenset[int] | None] = {}
+        self.add_cycles(root)
         self.methods: dict[int, Graph] = {}
+        if before is not None:  # the same graphs for the same methods
+            self.cycles, self.invariants, self.methods, self.session = before.cycles, before.invariants, before.methods, before.session
         self.gradient_labels: dict[int, Label] = {}
         self.has_grown = False
         self.box = Boxes(self)
@@ -92,7 +100,16 @@ class Engine:
         self.ready: deque[Context] = deque()
         self.all: list[Context] = []
         self.per_graph: dict[int, int] = {}
+        self.per_signature: dict[int, int] = {}
         self.order: list[tuple[Node, Type]] = []
+
+    def add_cycles(self, root: Graph) -> None:
+        """Learns the loops and recursions of the graphs that `root` reaches."""
+        cycles, invariants = invariant_parameters(root)
+        shift = max(self.cycles.values(), default=-1) + 1
+        for key, number in cycles.items():
+            self.cycles.setdefault(key, number if number < 0 else number + shift)
+            self.invariants.setdefault(key, invariants[key])
 
     # -- contexts
 
@@ -120,7 +137,8 @@ class Engine:
 
     def _new(self, context: Context) -> Context:
         self.all.append(context)
-        if len(self.all) > MAX_CONTEXTS:
+        same = self.per_signature[context.graph.id] = self.per_signature.get(context.graph.id, 0) + 1
+        if len(self.all) > MAX_CONTEXTS or same % MAX_VALUES == 0 and _part_count(context) > same // 2 > MAX_VALUES:
             last = ", ".join(str(a.type) for a in context.parameters())
             raise error("M307", context.graph.provenance.span, name=context.graph.name, types=last[:200])
         self._start(context)
@@ -139,20 +157,26 @@ class Engine:
     def _erased(self, graph: Graph, arguments: tuple[Abstract, ...]) -> tuple[Abstract, ...]:
         """Known values stay only where they cannot unroll a recursion, and not in too many versions."""
         kept = self.invariants.get(graph.id)
-        if kept is not None and graph.kind != "branch" and "unroll" not in graph.flags:  # a list that may grow while this recurses
+        is_unrolled = self._is_unrolled(graph)
+        if kept is not None and graph.kind != "branch" and not is_unrolled:  # a list that may grow while this recurses
             arguments = tuple(a if i in kept else _settled(a, self.box) for i, a in enumerate(arguments))
-        if "unroll" in graph.flags:
+        if is_unrolled:
             kept = None
-        result = tuple(a if a.is_known and is_trackable(a.type) and (kept is None or i in kept) else _typed(a) for i, a in enumerate(arguments))
-        if any(a.is_known and not isinstance(a.type, Static) for a in result):
+        result = tuple(a if a.is_known and is_trackable(a.type) and (kept is None or i in kept) or is_unrolled and a.items else _typed(a)
+                       for i, a in enumerate(arguments))
+        if any(a.items or a.is_known and not isinstance(a.type, Static) for a in result):
             count = self.per_graph[graph.id] = self.per_graph.get(graph.id, 0) + 1
-            if count > (MAX_UNROLLED if "unroll" in graph.flags else MAX_VALUES):
+            if count > (MAX_UNROLLED if is_unrolled else MAX_VALUES):
                 return tuple(map(_typed, arguments))
         return result
 
+    def _is_unrolled(self, graph: Graph) -> bool:
+        return "unroll" in graph.flags or graph.id in self.unrolled
+
     def make_label(self, graph: Graph, captured: tuple[Abstract, ...]) -> Label:
         """The label of a closure; one that captures itself (through data or functions) is merged with the inner one."""
-        captured = tuple(a if a.is_known and is_trackable(a.type) and self.invariants.get(graph.id, None) is None else _typed(a) for a in captured)
+        is_free = self.invariants.get(graph.id) is None or self._is_unrolled(graph)
+        captured = tuple(a if a.is_known and is_trackable(a.type) and is_free else _typed(a) for a in captured)
         key = (graph.id, captured)
         found = self.labels.get(key)
         if found is not None:
@@ -199,6 +223,7 @@ class Engine:
         self.drain(context)
         for other in self.all:
             for problem in other.problems.values():
+                self.culprit = other
                 raise with_span(problem, self._caller_span(other))
         if context.result is None or context.result.type == NEVER and not self._raises(context):
             raise error("M502", root.provenance.span, name=root.name)
@@ -212,6 +237,7 @@ class Engine:
                     try:
                         self._step(context)
                     except MyiaError as problem:
+                        self.culprit = context
                         raise with_span(problem, self._caller_span(context)) from None
             waiting = [c for c in self.all if c.waiting is not None]
             if not waiting and self.has_grown:  # the fields of a union hold more than was known: all look again
@@ -225,21 +251,33 @@ class Engine:
 
     def _caller_span(self, context: Context) -> Any:
         """The place in the user's source from which a context without one (of a derivative) was called."""
+        return next((node.provenance.span for _, node in self._callers(context) if node.provenance.span is not None), None)
+
+    def _callers(self, context: Context) -> Iterator[tuple[Context, Apply]]:
+        """Who called a context, who called those, and so on, the nearest first; and where."""
         seen: set[int] = set()
         queue = deque([context])
         while queue:
             callee = queue.popleft()
-            for caller in self.all:
+            for caller in callee.dependents:
                 wait = caller.waiting
                 nodes = [wait.node] if wait is not None and callee in wait.contexts else []
                 nodes += [n for n in schedule(caller.graph) if isinstance(use := caller.uses.get(n.id), list) and callee in use]
                 for node in nodes:
-                    if node.provenance.span is not None:
-                        return node.provenance.span
+                    yield caller, node
                 if nodes and caller.number not in seen:
                     seen.add(caller.number)
                     queue.append(caller)
-        return None
+
+    def cycle_around_culprit(self) -> frozenset[int]:
+        """The graphs of the innermost loop or recursion, not unrolled so far, in which inference failed; empty when there is none."""
+        if self.culprit is None:
+            return frozenset()
+        for context in chain([self.culprit], (caller for caller, _ in self._callers(self.culprit))):
+            number = self.cycles.get(context.graph.id, -1)
+            if number >= 0 and context.graph.id not in self.unrolled:
+                return frozenset(g for g, n in self.cycles.items() if n == number)
+        return frozenset()
 
     def _raises(self, context: Context) -> bool:
         """Whether a program that never returns ends by raising (rather than by recursing for ever)."""
@@ -627,7 +665,12 @@ def _join_all(first: tuple[Type, ...], second: tuple[Type, ...], label: Label, b
 
 
 def _typed(a: Abstract) -> Abstract:
-    return a if not a.is_known else Abstract(a.type)
+    return Abstract(a.type) if a.is_known or a.items else a
+
+
+def _part_count(context: Context) -> int:
+    """How many values the parameters hold. In a loop that makes a tuple longer each time it grows with the number of contexts."""
+    return sum(1 for _ in walk(*(a.type for a in context.parameters()), into_closures=False))
 
 
 def _settled(a: Abstract, box_: Any) -> Abstract:
@@ -650,12 +693,29 @@ def infer(root: Graph, arguments: list[Abstract], events: list[Any] | None = Non
     from myia_notebook.infer.monomorphize import monomorphize
     if len(arguments) != len(root.parameters):
         raise error("M501", root.provenance.span, signature=describe(root), problem=f"got {len(arguments)} arguments")
-    engine = Engine(root, session)
-    context = engine.run(root, arguments)
+    engine, context = _inferred(root, arguments, session)
     typed = monomorphize(engine, context)
     if events is not None:
         events.extend(engine.order)
     return typed
+
+
+def _inferred(root: Graph, arguments: list[Abstract], session: Any) -> tuple[Engine, Context]:
+    """A loop is one graph for all its steps, unless that has no type because a step needs the counter's value (`x[:i]`) or changes a type
+    (`x = np.concatenate((x, x))`). Then it is unrolled: its graphs get a context for each known value, from the innermost loop outwards."""
+    first: MyiaError | None = None
+    engine: Engine | None = None
+    unrolled: frozenset[int] = frozenset()
+    while True:
+        engine = Engine(root, session, engine, unrolled)
+        try:
+            return engine, engine.run(root, arguments)
+        except MyiaError as problem:
+            first = first or problem
+            more = engine.cycle_around_culprit() if problem.code in _MENDED_BY_UNROLLING else frozenset()
+            if not more:
+                raise first from None
+            unrolled |= more
 
 
 __all__ = ["Context", "Engine", "Expansion", "infer"]

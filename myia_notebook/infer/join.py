@@ -179,7 +179,24 @@ def join_abstract(a: Abstract, b: Abstract, box: Box | None = None) -> Abstract:
         return a
     if a.is_known and b.is_known and type(a.value) is type(b.value) and a.type == b.type and is_trackable(a.type) and a.value == b.value:
         return Abstract(t, a.value)
+    if isinstance(t, Tuple) and (a.items or b.items):
+        return partly_known(t, [join_abstract(x, y, box) for x, y in zip(items_of(a), items_of(b))])
     return Abstract(t, UNKNOWN)
+
+
+def items_of(a: Abstract) -> tuple[Abstract, ...]:
+    """What is known of each item of a tuple."""
+    assert isinstance(a.type, Tuple)
+    if a.items:
+        return a.items
+    if a.is_known and isinstance(a.value, tuple):
+        return tuple(Abstract(t, v if is_trackable(t) else UNKNOWN) for t, v in zip(a.type.items, a.value))
+    return tuple(map(Abstract, a.type.items))
+
+
+def partly_known(t: Tuple, items: list[Abstract]) -> Abstract:
+    """A tuple of the type t, its items being known so far."""
+    return Abstract(t, UNKNOWN, tuple(items)) if any(i.items or i.is_known and is_trackable(i.type) for i in items) else Abstract(t)
 
 
 def is_trackable(t: Type) -> bool:

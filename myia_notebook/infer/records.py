@@ -161,13 +161,11 @@ def method_graph(engine: Engine, function: Any) -> Graph:
     known = engine.methods.get(id(function))
     if known is None:
         from myia_notebook.infer.close import close
-        from myia_notebook.infer.recursion import invariant_parameters
         from myia_notebook.parse.parser import ParseSession, parse_function
         if engine.session is None:
             engine.session = ParseSession()
         known = engine.methods[id(function)] = close(parse_function(function, engine.session))
-        for key, kept in invariant_parameters(known).items():
-            engine.invariants.setdefault(key, kept)
+        engine.add_cycles(known)
     return known
 
 

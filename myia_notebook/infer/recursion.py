@@ -64,8 +64,9 @@ def components(graphs: list[Graph]) -> dict[int, int]:
     return result
 
 
-def invariant_parameters(root: Graph) -> dict[int, frozenset[int] | None]:
-    """For each graph the positions of parameters through which known values may pass; None: all (the graph is in no cycle)."""
+def invariant_parameters(root: Graph) -> tuple[dict[int, int], dict[int, frozenset[int] | None]]:
+    """The cycle of each graph (see `components`), and the positions of its parameters through which known values may pass; None: all (the
+    graph is in no cycle)."""
     graphs = reachable(root)
     component = components(graphs)
     sources: dict[tuple[int, int], Any] = {}
@@ -92,7 +93,7 @@ def invariant_parameters(root: Graph) -> dict[int, frozenset[int] | None]:
                 if merged != sources[key]:
                     sources[key] = merged
                     changed = True
-    return {g.id: None if component[g.id] < 0 else frozenset(i for i in range(len(g.parameters)) if sources[g.id, i] is not _VARIES)
+    return component, {g.id: None if component[g.id] < 0 else frozenset(i for i in range(len(g.parameters)) if sources[g.id, i] is not _VARIES)
             for g in graphs}
 
 

@@ -34,10 +34,12 @@ UNKNOWN = _Unknown()
 
 @dataclass(frozen=True, slots=True)
 class Abstract:
-    """What inference knows of a node: its type, and its value when that is known before running (else `UNKNOWN`)."""
+    """What inference knows of a node: its type, and its value when that is known before running (else `UNKNOWN`). Of a tuple of which
+    only some items are known, `items` says what is known of each."""
 
     type: Type
     value: Any = UNKNOWN
+    items: tuple[Abstract, ...] = ()
 
     @property
     def is_known(self) -> bool:

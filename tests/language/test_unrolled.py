@@ -1,0 +1,158 @@
+"""Loops whose steps need the counter's value, or change a type: they are unrolled. Values are plain Python's, gradients central differences."""
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from myia_notebook import MyiaError, compile_source, grad, myia
+
+_R = np.random.RandomState(0)
+_POSITIVE = (lambda m: m @ m.T + 3.0 * np.eye(4))(_R.randn(4, 4))
+
+PROGRAMS = {
+    "back substitution": ("""
+def f(a, b):
+    n = b.shape[0]
+    x = np.zeros(n)
+    for i in range(n - 1, -1, -1):
+        x[i] = (b[i] - a[i, i + 1:] @ x[i + 1:]) / a[i, i]
+    return np.sum(x ** 2)
+""", (np.triu(_POSITIVE), _R.randn(4))),
+    "elimination": ("""
+def f(a, b):
+    a, b = a.copy(), b.copy()
+    n = len(b)
+    for k in range(n):
+        for i in range(k + 1, n):
+            m = a[i, k] / a[k, k]
+            a[i, k:] -= m * a[k, k:]
+            b[i] -= m * b[k]
+    return np.prod(np.diag(a)) + b @ b
+""", (_POSITIVE, _R.randn(4))),
+    "Cholesky": ("""
+def f(a):
+    n = a.shape[0]
+    L = np.zeros_like(a)
+    for j in range(n):
+        L[j, j] = np.sqrt(a[j, j] - np.sum(L[j, :j] ** 2))
+        for i in range(j + 1, n):
+            L[i, j] = (a[i, j] - np.dot(L[i, :j], L[j, :j])) / L[j, j]
+    return np.sum(np.log(np.diag(L)))
+""", (_POSITIVE,)),
+    "batches, the last one shorter": ("""
+def f(w, X):
+    for start in range(0, X.shape[0], 3):
+        batch = X[start:start + 3]
+        w = w - 0.1 * np.mean(batch * (batch @ w)[:, None], axis=0)
+    return np.sum(w ** 2)
+""", (_R.randn(3), _R.randn(8, 3))),
+    "an array that grows": ("""
+def f(x):
+    for _ in range(3):
+        x = np.concatenate((x, x * 2))
+    return np.sum(np.sin(x))
+""", (np.array([0.5, 1.0]),)),
+    "a tuple that grows": ("""
+def f(x):
+    t = ()
+    for i in range(4):
+        t = t + (x ** i,)
+    return sum(t) + t[-1]
+""", (0.5,)),
+    "while": ("""
+def f(x):
+    i, s = 0, 0.0
+    while i < len(x):
+        s += np.sum(x[:i + 1]) ** 2
+        i += 1
+    return s
+""", (_R.randn(3),)),
+    "recursion": ("""
+def go(x, i):
+    if i == len(x):
+        return 0.0
+    return np.sum(x[i:]) ** 2 + go(x, i + 1)
+
+def f(x):
+    return go(x, 0)
+""", (_R.randn(3),)),
+    "a shape from the counter": ("""
+def f(x):
+    s = 0.0
+    for i in range(1, 4):
+        s += np.sum(np.ones(i) * x) * np.sum(np.reshape(np.arange(6.0) * x, (i, -1))[0])
+    return s
+""", (0.7,)),
+    "items of several types": ("""
+def f(x):
+    t = (x, np.array([x, 2.0]), 3)
+    s = 0.0
+    for i in range(3):
+        s += np.sum(t[i])
+    return s
+""", (0.7,)),
+    "in a method": ("""
+@dataclass(frozen=True)
+class Prefixes:
+    scale: float
+
+    def total(self, x):
+        s = 0.0
+        for i in range(1, len(x)):
+            s += self.scale * np.sum(x[:i])
+        return s
+
+def f(x, k):
+    return Prefixes(k).total(x)
+""", (_R.randn(4), 2.0)),
+}
+
+
+def _plain(source: str) -> Callable[..., Any]:
+    """The function f of a program, as Python has it."""
+    filename = f"<unrolled {len(linecache.cache)}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    space: dict[str, Any] = {"np": np, "dataclass": dataclass, "__name__": __name__}
+    exec(compile(source, filename, "exec"), space)
+    return space["f"]  # type: ignore[no-any-return]
+
+
+def _difference(f, args, i, h=1e-6):
+    x = np.asarray(args[i])
+    made = np.zeros(x.shape)
+    for k in np.ndindex(x.shape):
+        step = np.zeros(x.shape)
+        step[k] = h
+        up, down = (f(*args[:i], (x + s)[()] if x.ndim else float(x + s), *args[i + 1:]) for s in (step, -step))
+        made[k] = (up - down) / (2 * h)
+    return made
+
+
+@pytest.mark.parametrize("backend", ["vm", "numba"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_steps_that_need_the_counter(name: str, backend: str) -> None:
+    source, args = PROGRAMS[name]
+    f = _plain(source)
+    compiled = myia(f, backend=backend)
+    assert np.isclose(compiled(*args), f(*args), rtol=1e-13)
+    for i in range(len(args)):
+        assert np.allclose(grad(compiled, i)(*args), _difference(f, args, i), rtol=1e-6, atol=1e-7)
+
+
+def test_a_tuple_that_grows_for_ever_is_refused() -> None:
+    f = compile_source("def f(x, n):\n    t = ()\n    for i in range(n):\n        t = t + (x,)\n    return t\n")["f"]
+    with pytest.raises(MyiaError) as found:
+        f(1.0, 3)
+    assert found.value.code == "M307" and found.value.span.line == 3
+
+
+def test_a_loop_of_unknown_length_is_refused() -> None:
+    f = compile_source("import numpy as np\ndef f(x, n):\n    t = 0.0\n    for i in range(n):\n        t += np.sum(np.ones(i))\n    return t\n")["f"]
+    with pytest.raises(MyiaError) as found:
+        f(1.0, 3)
+    assert found.value.code == "M306" and found.value.span.line == 5
