@@ -108,7 +108,7 @@ class Builder:
         arms: list[Graph] = []
         for function in (first, second):
             arm = Graph("case", "branch", self.provenance)
-            inner = type(self)(arm, self.provenance, None)
+            inner = type(self)(arm, self.provenance)
             inner.box = self.box
             parameters = [arm.add_parameter(o.node.name, o.type, o.node.provenance) for o in operands]
             made = function(*(Expr(inner, p) for p in parameters))
