@@ -180,7 +180,8 @@ def join_abstract(a: Abstract, b: Abstract, box: Box | None = None) -> Abstract:
     if a.is_known and b.is_known and type(a.value) is type(b.value) and a.type == b.type and is_trackable(a.type) and a.value == b.value:
         return Abstract(t, a.value)
     if isinstance(t, Tuple) and (a.items or b.items):
-        return partly_known(t, [join_abstract(x, y, box) for x, y in zip(items_of(a), items_of(b))])
+        pairs = zip(t.items, items_of(a), items_of(b))  # an item that does not exist in one arm is a variable without a value there
+        return partly_known(t, [Abstract(u) if NEVER in (x.type, y.type) else join_abstract(x, y, box) for u, x, y in pairs])
     return Abstract(t, UNKNOWN)
 
 
