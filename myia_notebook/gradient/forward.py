@@ -27,7 +27,7 @@ from myia_notebook.gradient.classes import DerivedTypes
 from myia_notebook.gradient.options import GradientOptions
 from myia_notebook.gradient.sensitivity import accumulate, environment_get, environment_make, is_zero
 from myia_notebook.infer.values import function_class_of
-from myia_notebook.ir.graph import Apply, Constant, Graph, Node, callee_of, graph_constant, primitive_of, schedule
+from myia_notebook.ir.graph import UNDEFINED, Apply, Constant, Graph, Node, callee_of, graph_constant, primitive_of, schedule
 from myia_notebook.ir.types import NEVER, Array, Environment, Function, FunctionClass, Static, Tuple, Type, is_trivial, sensitivity
 from myia_notebook.ops.environment import Label
 from myia_notebook.ops.expression import Builder, Expr
@@ -169,6 +169,8 @@ class _Body:
     def _value(self, node: Node) -> Node:
         """▷node."""
         if isinstance(node, Constant):
+            if node.value is UNDEFINED:
+                return Constant(UNDEFINED, self.t.classes.forward_type(_typed(node)), node.name, node.provenance)
             target = graph_constant(node)
             if target is None or (target.function_class is not None and self.t.classes.is_data(target.function_class)):
                 return node

@@ -26,7 +26,7 @@ from myia_notebook.gradient.activity import Activity
 from myia_notebook.gradient.classes import Classes
 from myia_notebook.gradient.events import Addition, GradientEvents, GradientRecord
 from myia_notebook.gradient.sensitivity import accumulate, adapt, environment_get, environment_make, is_zero, nabla
-from myia_notebook.ir.graph import Apply, Constant, Graph, Node, Parameter, callee_of, graph_constant, primitive_of, schedule
+from myia_notebook.ir.graph import UNDEFINED, Apply, Constant, Graph, Node, Parameter, callee_of, graph_constant, primitive_of, schedule
 from myia_notebook.ir.types import Environment, Function, Tuple, is_trivial, sensitivity
 from myia_notebook.ops.expression import Builder, Expr
 from myia_notebook.ops.primitive import NotDifferentiable, Primitive, Structural
@@ -80,7 +80,7 @@ class Transform:
             b = Graph(f"◀{g.name}", "backpropagator", g.provenance.derive("◀", g.id), primal=g)
             self._entries[g.id] = (e, b)
             e.captured, b.captured = g.captured, 1
-            f = self.forward(g)
+            self.forward(g)  # its result may still be on its way: a class whose members return closures of that class
             for p in g.parameters:
                 e.add_parameter(p.name, self.classes.forward_type(_typed(p)), p.provenance.derive("▶", p.id))
             assert g.result is not None
@@ -91,7 +91,6 @@ class Transform:
             b.add_parameter("∇", sensitivity(g.result))
             b.result = Tuple((Environment(own), *(sensitivity(_typed(p)) for p in g.parameters[g.captured:])))
             self._pending.append((self._build_entry, g))
-            assert f.result is not None
         return self._entries[g.id]
 
     def finish(self) -> None:
@@ -163,6 +162,8 @@ class _Body:
     def _value(self, node: Node) -> Node:
         """▶node."""
         if isinstance(node, Constant):
+            if node.value is UNDEFINED:
+                return Constant(UNDEFINED, self.t.classes.forward_type(_typed(node)), node.name, node.provenance)
             target = graph_constant(node)
             if target is None or (target.function_class is not None and self.t.classes.is_data(target.function_class)):
                 return node

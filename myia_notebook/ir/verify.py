@@ -1,7 +1,8 @@
 """What is legal at each stage: `verify_typed` checks the typed form (docs/architecture.md) and names every violation.
 
-The check is local: a node against its operands, a call against the signature of its callee. Nothing is inferred across graphs, so
-it is linear, and it runs between the stages in tests and with `--check`.
+The check is local: a node against its operands, a call against the signature of its callee. Every primitive's type is inferred again, from
+the types of its operands, and must be the type that the node was made with. Nothing is inferred across graphs, so it is linear; it runs
+between the stages in tests and with `--check`. `verify_classes` adds what holds for function classes over the whole program.
 """
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from myia_notebook.errors import MyiaError
 from myia_notebook.ir.graph import UNDEFINED, Apply, Constant, Graph, Node, callee_of, graph_constant, is_symbolic, primitive_of, reachable, schedule
 from myia_notebook.ir.text import Printer, node_names
 from myia_notebook.ir.types import Function, Tuple, Type
+from myia_notebook.ir.verify_classes import verify_classes
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.primitive import Abstract, Primitive
 from myia_notebook.ops.table import PRIMITIVES
@@ -152,4 +154,4 @@ def verify_typed(root: Graph) -> list[str]:
     checker = _Checker(root)
     for graph in reachable(root):
         checker.graph(graph)
-    return checker.problems
+    return checker.problems + verify_classes(root)

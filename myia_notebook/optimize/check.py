@@ -4,7 +4,7 @@
 relative, and as much of the largest element absolute; all else exactly), its structure and dtypes, what was printed, or the error that
 was raised. The tolerance is for reassociation, which is all that a rule may do to a float; each rewrite is compared with the one before
 it, so that nothing adds up. A program whose gradients are not expanded yet (the optimizer also runs between levels) is expanded
-for the evaluation only. After `seconds` of evaluating, what is left is compared once for each pass.
+for the evaluation only, once for each pass. So is every program after `seconds` of evaluating.
 """
 from __future__ import annotations
 
@@ -37,12 +37,21 @@ class Checker:
         self.spent = 0.0
         self.root: Graph | None = None
         self.outcome: tuple[Any, ...] = ()
+        self.has_derivatives = False
         self._shown = ""
 
     def begin(self, root: Graph) -> None:
         """The program to be rewritten, in place."""
         self.root = root
+        self.has_derivatives = any(primitive_of(node) in DERIVATIVES for g in reachable(root) for node in schedule(g))
+        if self.verify and (problems := verify_typed(root)):
+            raise error("M800", message=f"the optimizer was given a program that is not well formed: {problems[0]}")
         self.outcome = self._evaluate()
+
+    @property
+    def is_local(self) -> bool:
+        """Whether each single rewrite is evaluated."""
+        return not self.has_derivatives and self.spent <= self.seconds
 
     def before(self, rewrite: Rewrite | None, node: Node | None = None) -> None:
         """Remembers how the node that a rule will look at reads."""
@@ -50,14 +59,13 @@ class Checker:
 
     def after(self, rewrite: Rewrite, new: Node | None = None) -> bool:
         """Raises M800 when the outcome changed; False when the time for it is over."""
-        is_local = new is not None
-        if is_local and self.spent > self.seconds:
-            return False
         if self.verify:
             assert self.root is not None
             problems = verify_typed(self.root)
             if problems:
                 self._fail(rewrite, new, f"left a program that is not well formed: {problems[0]}")
+        if new is not None and not self.is_local:
+            return False
         found = self._evaluate()
         if not same_outcome(self.outcome, found):
             self._fail(rewrite, new, f"changed the result from {outcome_text(self.outcome)} to {outcome_text(found)}")
@@ -78,7 +86,7 @@ class Checker:
         assert self.root is not None
         start = time.perf_counter()
         root, printed = self.root, io.StringIO()
-        if any(primitive_of(node) in DERIVATIVES for g in reachable(root) for node in schedule(g)):
+        if self.has_derivatives:
             from myia_notebook.gradient.expand import expand_gradients
             root = expand_gradients(root)
         try:

@@ -14,6 +14,7 @@ from myia_notebook.ir.graph import Graph
 from myia_notebook.optimize.check import Checker
 from myia_notebook.optimize.common import eliminate_common_subexpressions
 from myia_notebook.optimize.events import Recorder, Rewrite, Shape
+from myia_notebook.optimize.members import drop_dead_members
 from myia_notebook.optimize.program import Program
 from myia_notebook.optimize.representation import represent_functions_as_data
 from myia_notebook.optimize.rewriter import Rewriter, location
@@ -42,6 +43,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("dead results", "structural", drop_dead_results, "Nobody reads these results."),
     Pass("tuples in results", "tuple", flatten_results, "Tuples between functions become separate results."),
     Pass("tuples in parameters", "tuple", flatten_parameters, "Tuples between functions become separate parameters."),
+    Pass("dead members", "closure", drop_dead_members, "Nobody makes a closure of these functions.", True),
     Pass("functions as data", "closure", represent_functions_as_data, "These closures are what they captured, and a tag."),
 )
 _RULES = Pass("rules", "structural", lambda program: False, "")
@@ -80,7 +82,9 @@ def _apply_rules(program: Program, recorder: Recorder | None, checker: Checker |
     rewrites = rewriter.run()
     if rewriter.fuel <= 0:
         _stopped(recorder, "fuel", f"the rules still applied after {rewrites} rewrites")
-    elif not rewrites and recorder is not None:
+    if checker is not None and rewrites and not checker.is_local:
+        checker.after(Rewrite(name, name, "structural", "", location(Rewriter.run), None))
+    if not rewrites and recorder is not None:
         recorder.add(Rewrite(name, name, "structural", "No rule applies.", location(Rewriter.run), None))
     return rewrites > 0, rewriter.fuel > 0
 

@@ -37,6 +37,11 @@ class Rewrite:
     time: float = 0.0
     checked: bool | None = None
 
+    @property
+    def has_delta(self) -> bool:
+        """Whether anything changed: a pass that changes nothing is an event too."""
+        return bool(self.added or self.changed or self.removed or self.graphs or self.outputs)
+
 
 def form(node: Node) -> NodeForm:
     inputs = tuple(node.inputs) if isinstance(node, Apply) else ()
@@ -82,4 +87,4 @@ class Shape:
             elif old_entry[2].id != entry[2].id:
                 rewrite.outputs.append((entry[0], entry[2]))
         rewrite.produced = tuple(f.node for f in rewrite.added)
-        return bool(rewrite.added or rewrite.changed or rewrite.removed or rewrite.graphs or rewrite.outputs)
+        return rewrite.has_delta
