@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from myia_notebook.ir.clone import clone
 from myia_notebook.ir.graph import Graph
+from myia_notebook.optimize.algebra import collect_terms
 from myia_notebook.optimize.check import Checker
 from myia_notebook.optimize.common import eliminate_common_subexpressions
 from myia_notebook.optimize.events import Recorder, Rewrite, Shape
@@ -38,6 +39,7 @@ class Pass:
 
 PASSES: tuple[Pass, ...] = (
     Pass("strong products", "gradient", relax_strong_products, "No masked zero can reach these sensitivities: a plain product is the same.", True),
+    Pass("sums and products", "arithmetic", collect_terms, "Like terms are added and common factors taken out: fewer operations."),
     Pass("common subexpressions", "structural", eliminate_common_subexpressions, "What is computed twice is computed once.", True),
     Pass("dead parameters", "structural", drop_dead_parameters, "Nobody reads these parameters.", True),
     Pass("dead results", "structural", drop_dead_results, "Nobody reads these results."),
