@@ -51,6 +51,8 @@ class Specialization:
     takes: list[Type]
     data: list[int]
     """The positions of the arguments that are inputs at run time; the others are functions, constants of the program."""
+    fixed: tuple[int, ...]
+    """The positions of the arguments for whose values alone this was compiled, such as sizes."""
 
 
 def plain_function(f: Any) -> Any:
@@ -89,8 +91,9 @@ def data_positions(values: list[Any]) -> list[int]:
 
 
 def input_types(values: list[Any]) -> list[Abstract]:
-    """The types of a program's inputs. Raises MyiaError, with the position, for what has none."""
-    return [Abstract(_argument_type(values[i], i)) for i in data_positions(values)]
+    """The types and values of a program's inputs (inference looks at values only where it must, see `infer.engine`). Raises MyiaError, with
+    the position, for what has no type."""
+    return [Abstract(_argument_type(values[i], i), values[i]) for i in data_positions(values)]
 
 
 class Caller:
@@ -103,6 +106,7 @@ class Caller:
         self._derivative = derivative
         self._backend = backend
         self._cache: dict[Any, Specialization] = {}
+        self._fixed: dict[Any, tuple[int, ...]] = {}
         self._lock = threading.RLock()
         self._native: tuple[Callable[..., Any], Any] | None = None
         """The machine-code entry of the last specialization, tried first, and the program that names its errors."""
@@ -128,7 +132,7 @@ class Caller:
     def _remember(self, specialization: Specialization) -> None:
         """The next call tries the machine-code entry of this specialization first (`emit.call`)."""
         program = specialization.unit.code
-        fast = getattr(program, "fast", None) if specialization.convert is None else None
+        fast = getattr(program, "fast", None) if specialization.convert is None and not specialization.fixed else None
         if fast is not None and len(specialization.takes) == self._plain_count:
             self._native = fast, program
 
@@ -154,7 +158,8 @@ class Caller:
         return list(bound.arguments.values())
 
     def _specialize(self, values: list[Any]) -> Specialization:
-        key = tuple(_key(v) for v in values)
+        types = tuple(_key(v) for v in values)
+        key = self._with_values(types, values)
         found = self._cache.get(key)
         if found is not None and not found.session.is_stale():
             return found
@@ -163,15 +168,25 @@ class Caller:
             if found is None or found.session.is_stale():
                 if len(self._cache) >= MAX_SPECIALIZATIONS:
                     self._cache.clear()
-                found = self._cache[key] = self._compile(values)
+                found = self._compile(values)
+                self._fixed[types] = found.fixed
+                self._cache[self._with_values(types, values)] = found
         return found
+
+    def _with_values(self, types: tuple[Any, ...], values: list[Any]) -> Any:
+        """The key of a specialization: the types, and the values of the inputs that are fixed."""
+        fixed = self._fixed.get(types)
+        return (types, tuple(values[i] for i in fixed)) if fixed else types
 
     def _compile(self, values: list[Any]) -> Specialization:
         unit, session = self._unit(values)
         compile_unit(unit)
         assert unit.run is not None and unit.optimized is not None
         takes: list[Type] = [p.type for p in unit.optimized.parameters]  # type: ignore[misc]
-        return Specialization(unit, session, unit.run, _converter(unit.result_type), takes, data_positions(values))
+        assert unit.typed is not None
+        data = data_positions(values)
+        fixed = tuple(data[i] for i in unit.typed.flags["fixed"])
+        return Specialization(unit, session, unit.run, _converter(unit.result_type), takes, data, fixed)
 
     def _unit(self, values: list[Any]) -> tuple[Unit, Any]:
         return make_unit(self._function, values, Derivative(), self._backend, self._steps)

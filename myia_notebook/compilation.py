@@ -106,11 +106,10 @@ def explain_program(program: Graph, values: list[Any], source: str, backend: str
                     observe: bool = True, session: Any = None) -> Compilation:
     """Compiles and runs a parsed program on `values`; never raises MyiaError (see `Compilation.problem`)."""
     from myia_notebook.api import DEFAULT_BACKEND, _converter, runtime
-    from myia_notebook.infer.values import type_of_value
-    from myia_notebook.ops.primitive import Abstract
+    from myia_notebook.infer.values import abstract_of_value
     compilation = Compilation(source)
     try:
-        arguments = [Abstract(type_of_value(value)) for value in values]
+        arguments = [abstract_of_value(value) for value in values]
         unit = Unit(program, arguments, backend or DEFAULT_BACKEND, observe, backend is None, session)
         if check:
             from myia_notebook.optimize.check import Checker

@@ -19,7 +19,7 @@ from myia_notebook.errors import MyiaError, error, with_span
 from myia_notebook.gradient.options import GradientOptions, Path, Request, TangentOptions
 from myia_notebook.infer.calls import arranged, gradient_template
 from myia_notebook.infer.gradients import gradient_type, has_reals
-from myia_notebook.infer.join import FunctionSet, Label, holds_functions, is_union
+from myia_notebook.infer.join import FunctionSet, Label, holds_functions, is_union, items_of
 from myia_notebook.ir.graph import Apply, Constant, Graph, Node, is_call_of
 from myia_notebook.ir.types import (
     FLOAT_DTYPES,
@@ -129,14 +129,14 @@ def _apply(engine: Engine, context: Context, node: Apply, f: Abstract, arguments
     """The call of f, the last arguments by name."""
     if not names or not isinstance(f.type, FunctionSet):
         return (yield from engine._call_value(context, node, f, arguments))
-    from myia_notebook.infer.engine import Wait, recipe_type
+    from myia_notebook.infer.engine import Wait, recipe_fact
     callees: list[Context] = []
     for label in f.type.labels:
         if "gradient" in label.graph.flags:
-            callees.append(engine.label_context(by_name(engine, label, names), tuple(a.type for a in arguments)))
+            callees.append(engine.label_context(by_name(engine, label, names), engine.signature(arguments)))
         else:
             recipe = arranged(label.graph, len(arguments) - len(names), names)
-            callees.append(engine.label_context(label, tuple(recipe_type(part, arguments) for part in recipe)))
+            callees.append(engine.label_context(label, engine.signature([recipe_fact(part, arguments) for part in recipe])))
     context.uses[node.id] = callees
     return (yield Wait(callees, len(callees) > 1, node))
 
@@ -377,7 +377,7 @@ def _items(name: str, what: str, a: Abstract) -> list[Abstract]:
     t = a.type
     if not isinstance(t, Tuple) or (isinstance(t, Record) and t.structure.kind != "list"):
         raise error("M603", message=f"{name} takes {what} as a tuple, got {t}", hint=f"with one argument, write {name}(f, (x,), (dx,))")
-    return [Abstract(item) for item in t.items]
+    return list(items_of(a))
 
 
 def _known_zeros(node: Apply, count: int) -> list[bool]:

@@ -19,12 +19,12 @@ from myia_notebook.gradient.options import is_operator as _is_gradient
 from myia_notebook.infer import derivatives
 from myia_notebook.infer.calls import arranged, template_instance
 from myia_notebook.infer.expansion import Expansion, Path, expand_operation, expand_primitive
-from myia_notebook.infer.join import CannotJoin, FunctionSet, Label, is_trackable, is_union, join, join_abstract, walk, widened
+from myia_notebook.infer.join import CannotJoin, FunctionSet, Known, Label, as_fact, is_trackable, is_union, join, join_abstract, walk, widened
 from myia_notebook.infer.records import MethodUse, intern, method_call
 from myia_notebook.infer.recursion import invariant_parameters
 from myia_notebook.infer.unions import Boxes
 from myia_notebook.ir.graph import UNDEFINED, Apply, Constant, Graph, Node, schedule
-from myia_notebook.ir.types import LIST, NEVER, Record, Static, Structure, Tuple, Type, map_parts, parts
+from myia_notebook.ir.types import LIST, NEVER, NoneType, Record, Static, Structure, Tuple, Type, map_parts, parts
 from myia_notebook.ops.operation import Operation
 from myia_notebook.ops.primitive import Abstract, Primitive
 from myia_notebook.ops.table import NAMED, PRIMITIVES, operation_for
@@ -34,7 +34,7 @@ from myia_notebook.parse.parser import REBOUND
 BRANCH, PARTIAL = PRIMITIVES["branch"], PRIMITIVES["partial"]
 SWITCH, MAKE_TUPLE = PRIMITIVES["switch"], PRIMITIVES["make_tuple"]
 MAX_CONTEXTS, MAX_VALUES, MAX_UNROLLED = 5000, 24, 1000
-_MENDED_BY_UNROLLING = ("M301", "M302", "M303", "M306", "M307", "M308", "M401", "M402", "M403")
+_NEED_VALUES = ("M301", "M302", "M303", "M306", "M307", "M308", "M401", "M402", "M403")
 CALL_VALUE, CALL_METHOD = "__call__", NAMED["call_method"]
 
 
@@ -81,9 +81,11 @@ Walk = Generator[Wait, Abstract, Abstract]
 class Engine:
     """Infers one program. `order` lists (node, type) as types became known."""
 
-    def __init__(self, root: Graph, session: Any = None, before: Engine | None = None, unrolled: frozenset[int] = frozenset()) -> None:
+    def __init__(self, root: Graph, session: Any = None, before: Engine | None = None, unrolled: frozenset[int] = frozenset(),
+                 fixed: frozenset[int] | None = None) -> None:
         self.session = session
-        self.unrolled = unrolled
+        self.unrolled, self.fixed = unrolled, fixed or frozenset()
+        self.keeps_values = bool(unrolled) or fixed is not None
         self.culprit: Context | None = None
         self.cycles: dict[int, int] = {}
         self.invariants: dict[int, frozenset[int] | None] = {}
@@ -132,8 +134,14 @@ class Engine:
             graph = label.graph
             if "gradient" in graph.flags:
                 graph = template_instance(graph, len(arguments), self.invariants)
-            found = label.contexts[arguments] = self._new(Context(graph, tuple(map(Abstract, arguments)), len(self.all), label))
+            found = label.contexts[arguments] = self._new(Context(graph, tuple(map(as_fact, arguments)), len(self.all), label))
         return found
+
+    def signature(self, facts: list[Abstract]) -> tuple[Type, ...]:
+        """The arguments of a call of a closure as a part of its signature: known values only where they are needed."""
+        if not self.keeps_values:
+            return tuple(a.type for a in facts)
+        return tuple(Known(a.type, a.value) if a.is_known and is_trackable(a.type) and not isinstance(a.type, Static) else a.type for a in facts)
 
     def _new(self, context: Context) -> Context:
         self.all.append(context)
@@ -219,7 +227,8 @@ class Engine:
 
     def run(self, root: Graph, arguments: list[Abstract]) -> Context:
         """The finished context of the program. Raises MyiaError with the user's span."""
-        context = self.context(root, tuple(Abstract(intern(self, a.type)) for a in arguments), "root")
+        facts = (a if i in self.fixed else Abstract(intern(self, a.type)) for i, a in enumerate(arguments))
+        context = self.context(root, tuple(facts), "root")
         self.drain(context)
         for other in self.all:
             for problem in other.problems.values():
@@ -516,14 +525,12 @@ class Engine:
     def _instance(self, label: Label, operands: list[Abstract]) -> tuple[Label, tuple[Type, ...]]:
         """The label and argument types with which a closure's graph runs: variadic parameters get tuples, defaults are filled in."""
         if "gradient" in label.graph.flags:
-            return label, tuple(a.type for a in operands)
+            return label, self.signature(operands)
         wanted = len(label.graph.parameters) - label.graph.captured
         signature = label.graph.signature
         if len(operands) == wanted and (signature is None or not (signature.variadic or signature.keywords or signature.keyword_only)):
-            return label, tuple(a.type for a in operands)
-        recipe = arranged(label.graph, len(operands), ())
-        types = [recipe_type(part, operands) for part in recipe]
-        return label, tuple(types)
+            return label, self.signature(operands)
+        return label, self.signature([recipe_fact(part, operands) for part in arranged(label.graph, len(operands), ())])
 
     def _arranged_call(self, context: Context, node: Apply, operands: list[Abstract]) -> Generator[Wait, Abstract, Abstract]:
         """f(x, *t, name=y, **d) on a callee known by its type. Operations take keywords; functions are bound by their signature."""
@@ -554,10 +561,10 @@ class Engine:
         for label in callee.type.labels:
             if "gradient" in label.graph.flags:
                 label = derivatives.by_name(self, label, names)
-                callees.append(self.label_context(label, tuple(v.type for v in values)))
+                callees.append(self.label_context(label, self.signature(values)))
                 continue
-            types = tuple(recipe_type(part, values) for part in arranged(label.graph, count, names))
-            callees.append(self.label_context(label, types))
+            facts = [recipe_fact(part, values) for part in arranged(label.graph, count, names)]
+            callees.append(self.label_context(label, self.signature(facts)))
         context.uses[node.id] = callees
         return (yield Wait(callees, len(callees) > 1, node))
 
@@ -657,7 +664,7 @@ def _join_all(first: tuple[Type, ...], second: tuple[Type, ...], label: Label, b
     try:
         if len(first) != len(second):
             raise CannotJoin
-        return tuple(join(a, b, box_) for a, b in zip(first, second))
+        return tuple(a if a == b else join(as_fact(a).type, as_fact(b).type, box_) for a, b in zip(first, second))
     except CannotJoin:
         shown = " and ".join(f"({', '.join(map(str, types))})" for types in (first, second))
         raise error("M308", label.graph.provenance.span, message=f"the function '{label.graph.name}', passed as a value, is called with {shown}",
@@ -690,32 +697,46 @@ def _settled_type(t: Type, box_: Any) -> Type:
 
 def infer(root: Graph, arguments: list[Abstract], events: list[Any] | None = None, session: Any = None) -> Graph:
     """The typed form of a closed program called with these arguments. `events` receives (node, type) in order of resolution."""
-    from myia_notebook.infer.monomorphize import monomorphize
     if len(arguments) != len(root.parameters):
         raise error("M501", root.provenance.span, signature=describe(root), problem=f"got {len(arguments)} arguments")
-    engine, context = _inferred(root, arguments, session)
-    typed = monomorphize(engine, context)
+    engine, typed = _inferred(root, arguments, session)
     if events is not None:
         events.extend(engine.order)
     return typed
 
 
-def _inferred(root: Graph, arguments: list[Abstract], session: Any) -> tuple[Engine, Context]:
-    """A loop is one graph for all its steps, unless that has no type because a step needs the counter's value (`x[:i]`) or changes a type
-    (`x = np.concatenate((x, x))`). Then it is unrolled: its graphs get a context for each known value, from the innermost loop outwards."""
+def _inferred(root: Graph, arguments: list[Abstract], session: Any) -> tuple[Engine, Graph]:
+    """A loop is one graph for all its steps and a program is one for all its inputs, unless that has no type: because a step needs the counter's
+    value (`x[:i]`), or changes a type (`x = np.concatenate((x, x))`), or a shape is an input (`np.linspace(0, 1, n)`). Then loops are unrolled, from
+    the innermost outwards: their graphs get a context for each known value; and then inputs are fixed: the program is one for their values.
+    `flags["fixed"]` of the result has their positions."""
+    from myia_notebook.infer.monomorphize import monomorphize
     first: MyiaError | None = None
     engine: Engine | None = None
-    unrolled: frozenset[int] = frozenset()
-    while True:
-        engine = Engine(root, session, engine, unrolled)
-        try:
-            return engine, engine.run(root, arguments)
-        except MyiaError as problem:
-            first = first or problem
-            more = engine.cycle_around_culprit() if problem.code in _MENDED_BY_UNROLLING else frozenset()
-            if not more:
-                raise first from None
-            unrolled |= more
+    for fixed in _to_fix(arguments):
+        unrolled: frozenset[int] = frozenset()
+        while True:
+            engine = Engine(root, session, engine, unrolled, fixed)
+            try:
+                typed = monomorphize(engine, engine.run(root, arguments))
+                typed.flags["fixed"] = tuple(sorted(fixed or ()))
+                return engine, typed
+            except MyiaError as problem:
+                first = first or problem
+                if problem.code not in _NEED_VALUES:
+                    raise first from None
+                more = engine.cycle_around_culprit()
+                if not more:
+                    break
+                unrolled |= more
+    assert first is not None
+    raise first from None
+
+
+def _to_fix(arguments: list[Abstract]) -> list[frozenset[int] | None]:
+    """The sets of inputs to fix, in the order to try: none, each alone, all. From the second on, known values go into closures too."""
+    known = [i for i, a in enumerate(arguments) if a.is_known and is_trackable(a.type) and not isinstance(a.type, (Static, NoneType))]
+    return [None, frozenset(), *(frozenset({i}) for i in known), *([frozenset(known)] if len(known) > 1 else [])]
 
 
 __all__ = ["Context", "Engine", "Expansion", "infer"]

@@ -57,6 +57,22 @@ def _constructor_text(label: Label) -> str:
     return str(label.captured[0].type) if label.graph.flags["box"] == "value" else label.graph.name
 
 
+@dataclass(frozen=True, slots=True)
+class Known(Type):
+    """An argument in the signature of a closure whose value all calls agree on. Only signatures hold this."""
+
+    type: Type
+    value: Any
+
+    def __str__(self) -> str:
+        return str(self.type)
+
+
+def as_fact(t: Type) -> Abstract:
+    """What is known of an argument with this place in a signature."""
+    return Abstract(t.type, t.value) if isinstance(t, Known) else Abstract(t)
+
+
 class CannotJoin(Exception):
     """The two types have no join."""
 

@@ -8,13 +8,14 @@ import numpy as np
 
 from myia_notebook.errors import error
 from myia_notebook.infer.values import DTYPES
-from myia_notebook.ir.types import BOOL, FLOAT, INT, INT_DTYPES, Array, Scalar, Tuple, Type
+from myia_notebook.ir.types import BOOL, FLOAT, INT, INT_DTYPES, Array, Scalar, Tuple, Type, is_float
 from myia_notebook.ops.expression import Builder, Expr, apply
 from myia_notebook.ops.masked import is_masked, reduced, under_mask
 from myia_notebook.ops.masked import mean as mean_selected
 from myia_notebook.ops.operation import Expand, Operation
 from myia_notebook.ops.operators import Keywords, convert, known, require_static, static_value, takes, truth_of, tuple_items
 from myia_notebook.ops.primitive import UNKNOWN
+from myia_notebook.ops.promotion import promote, scalar_of, with_shape
 
 
 def as_array(x: Expr) -> Expr:
@@ -321,6 +322,23 @@ def _constant(name: str, function: Any) -> Expand:
     return expand
 
 
+def _linspace(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
+    """start + i (stop − start) / (n − 1), the last one being stop itself; n must be known, the ends need not be."""
+    bound = _bind("np.linspace", ("start", "stop", "num", "endpoint"), arguments, keywords)
+    count = require_static(bound["num"], "the number of points of np.linspace") if "num" in bound else 50
+    if type(count) is not int or count < 0:
+        raise error("M308", message=f"np.linspace: the number of points is an int that is not negative, got {count!r}")
+    reaches = "endpoint" not in bound or bool(require_static(bound["endpoint"], "endpoint"))
+    start, stop = (x if is_float(x.type) else convert(x, with_shape(Scalar("float64"), shape_of(x))) for x in (strong(bound["start"]), strong(bound["stop"])))
+    rank = max(len(shape_of(start)), len(shape_of(stop)))
+    steps = known(builder, np.arange(count, dtype=np.float64).reshape(count, *(1,) * rank))
+    dtype = promote([scalar_of(start.type), scalar_of(stop.type)]).dtype
+    points = start + convert(steps, Array(dtype, (count, *(1,) * rank))) * ((stop - start) / max(count - reaches, 1))
+    if reaches and count > 1:
+        points = apply("where", known(builder, (np.arange(count) == count - 1).reshape(count, *(1,) * rank)), stop, points)
+    return points
+
+
 def _array(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
     bound = _bind("np.array", ("object", "dtype"), arguments, keywords)
     x = as_array(bound["object"])
@@ -439,7 +457,7 @@ LIBRARY: dict[Any, Operation] = {
     np.zeros_like: Operation("np.zeros_like", _filled_like("np.zeros_like", 0.0), "zeros"),
     np.ones_like: Operation("np.ones_like", _filled_like("np.ones_like", 1.0), "ones"), np.full: Operation("np.full", _full, "full"),
     np.arange: Operation("np.arange", _constant("np.arange", np.arange), "arange"),
-    np.linspace: Operation("np.linspace", _constant("np.linspace", np.linspace), "linspace"),
+    np.linspace: Operation("np.linspace", _linspace, "linspace"),
     np.eye: Operation("np.eye", _constant("np.eye", np.eye), "eye"),
     np.array: Operation("np.array", _array, "array"), np.asarray: Operation("np.asarray", _array, "array"),
     np.where: Operation("np.where", _where, "where"), np.clip: Operation("np.clip", _clip, "clip"), np.square: Operation("np.square", _square, "square"),

@@ -1,4 +1,5 @@
-"""Loops whose steps need the counter's value, or change a type: they are unrolled. Values are plain Python's, gradients central differences."""
+"""Programs that have types only for known values: loops that are unrolled, sizes that are inputs. Values are plain Python's, gradients central
+differences."""
 from __future__ import annotations
 
 import linecache
@@ -96,6 +97,42 @@ def f(x):
         s += np.sum(t[i])
     return s
 """, (0.7,)),
+    "the number of points": ("""
+def integral(g, a, b, n):
+    t = np.linspace(a, b, n)
+    y = g(t)
+    return (b - a) / (n - 1) * (np.sum(y) - 0.5 * (y[0] + y[-1]))
+
+def f(a, b, n):
+    return integral(lambda t: np.sin(t) * a, 0.0, b, n)
+""", (1.5, 2.0, 20)),
+    "a shape": ("""
+def f(x, shape):
+    z = np.ones(shape) * x
+    return np.sum(z) * z.shape[0]
+""", (1.5, (2, 3))),
+    "a bound beside a count": ("""
+def f(x, n, k):
+    s = 0.0
+    for i in range(k):
+        s = s * 0.5 + np.sum(x[:n]) ** 2
+    return s
+""", (_R.randn(6), 3, 4)),
+    "an axis and a flag": ("""
+def f(x, axis, keep):
+    y = np.max(x, axis=axis, keepdims=keep)
+    return np.sum(y ** 2) * y.ndim
+""", (_R.randn(2, 3), 1, True)),
+    "moving average": ("""
+def f(x, w):
+    return sum(np.mean(x[i:i + w]) ** 2 for i in range(len(x) - w + 1))
+""", (_R.randn(6), 3)),
+    "a recursion from an input": ("""
+def f(x, i):
+    if i == len(x):
+        return 0.0
+    return np.sum(x[i:]) ** 2 + f(x, i + 1)
+""", (_R.randn(4), 1)),
     "in a method": ("""
 @dataclass(frozen=True)
 class Prefixes:
@@ -140,7 +177,7 @@ def test_steps_that_need_the_counter(name: str, backend: str) -> None:
     f = _plain(source)
     compiled = myia(f, backend=backend)
     assert np.isclose(compiled(*args), f(*args), rtol=1e-13)
-    for i in range(len(args)):
+    for i in (i for i, a in enumerate(args) if isinstance(a, (float, np.ndarray))):
         assert np.allclose(grad(compiled, i)(*args), _difference(f, args, i), rtol=1e-6, atol=1e-7)
 
 
@@ -156,3 +193,21 @@ def test_a_loop_of_unknown_length_is_refused() -> None:
     with pytest.raises(MyiaError) as found:
         f(1.0, 3)
     assert found.value.code == "M306" and found.value.span.line == 5
+
+
+def test_one_compilation_for_each_size() -> None:
+    space = compile_source("import numpy as np\ndef f(x, n):\n    return np.sum(np.linspace(0.0, x, n))\ngrad(f)(2.0, 11)")
+    assert np.isclose(space["_"], 5.5)
+    f = space["f"]
+    for n in (3, 4, 3, 5, 4):
+        assert np.isclose(f(2.0, n), n) and np.isclose(grad(f)(2.0, n), n / 2)
+    assert len(f._cache) == 3
+
+
+def test_linspace() -> None:
+    def f(a, b):  # type: ignore[no-untyped-def]
+        return (np.linspace(a, b, 5), np.linspace(a, b, 4, endpoint=False), np.linspace(b, 3, 1), np.linspace(0, b)[7], np.linspace(a, b, 0),
+                np.linspace(np.array([1.0, a]), b, 3))
+    for got, wanted in zip(myia(f)(1.5, -2.5), f(1.5, -2.5)):
+        assert np.allclose(got, wanted, rtol=1e-15) and np.shape(got) == np.shape(wanted)
+    assert np.allclose(grad(lambda a, b: np.linspace(a, b, 5)[1] ** 2, "*")(1.5, 2.5), (2 * 1.75 * 0.75, 2 * 1.75 * 0.25))
