@@ -34,7 +34,8 @@ from myia_notebook.parse.parser import REBOUND
 BRANCH, PARTIAL = PRIMITIVES["branch"], PRIMITIVES["partial"]
 SWITCH, MAKE_TUPLE = PRIMITIVES["switch"], PRIMITIVES["make_tuple"]
 MAX_CONTEXTS, MAX_VALUES, MAX_UNROLLED = 5000, 24, 1000
-_NEED_VALUES = ("M301", "M302", "M303", "M306", "M307", "M308", "M401", "M402", "M403")
+NEEDS_VALUE = "M306"
+_UNROLLING_MAY_MEND = ("M301", "M302", "M303", "M306", "M307", "M308", "M401", "M402", "M403")
 CALL_VALUE, CALL_METHOD = "__call__", NAMED["call_method"]
 
 
@@ -723,13 +724,12 @@ def _inferred(root: Graph, arguments: list[Abstract], session: Any) -> tuple[Eng
                 return engine, typed
             except MyiaError as problem:
                 first = first or problem
-                if problem.code not in _NEED_VALUES:
-                    raise first from None
-                more = engine.cycle_around_culprit()
+                more = engine.cycle_around_culprit() if problem.code in _UNROLLING_MAY_MEND else frozenset()
                 if not more:
                     break
                 unrolled |= more
-    assert first is not None
+        if first is None or first.code != NEEDS_VALUE:
+            break
     raise first from None
 
 

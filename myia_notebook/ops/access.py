@@ -249,6 +249,8 @@ def basic_index(x: Expr, places: list[Expr]) -> tuple[tuple[Any, ...], list[Expr
             spec.append("int")
             positions.append(place)
             axis += 1
+        elif marker_of(place.type) is SLICE:
+            raise error("M306", what="the bounds of a slice of an array", hint="they may come from shapes, from inputs, and from counters of loops of known length")
         else:
             raise error("M301", operation="indexing an array", types=str(place.type), hint="use ints, slices with known bounds, None and `...`")
     spec.extend(("slice", 0, n, 1) for n in shape[axis:])
