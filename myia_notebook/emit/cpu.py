@@ -176,6 +176,8 @@ class NativeFunction:
         try:
             packed = self._layout.pack(*arguments)
         except struct.error:
+            if any(isinstance(a, np.bool_) or (isinstance(a, np.ndarray) and a.dtype == bool) for a in arguments):  # no int by themselves
+                return self._call_plain(tuple(bool(a) if isinstance(a, (np.bool_, np.ndarray)) and a.dtype == bool else a for a in arguments))
             raise error("M708", message="an integer does not fit in 64 bits") from None
         results = (_Word * (self.result_words + 1))()
         if self._keeps_arena:

@@ -54,7 +54,7 @@ class HostCalls:
                     values.append(operand.value)
                     continue
                 word = ctypes.c_int64.from_address(at).value
-                values.append(view(word, operand) if isinstance(operand, Array) else number(word, operand))
+                values.append(view(word, operand) if isinstance(operand, Array) else number(operand)(word))
                 at += 8
             with np.errstate(all="ignore"):
                 made = call.function(*values)

@@ -15,7 +15,7 @@ Value = Any
 
 _LIBM = {"cbrt": "cbrt", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p", "sin": "sin",
          "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh",
-         "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "erf": "erf", "lgamma": "lgamma", "arctan2": "atan2", "hypot": "hypot", "power": "pow"}
+         "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "erf": "erf", "erfc": "erfc", "lgamma": "lgamma", "gamma": "tgamma", "arctan2": "atan2", "hypot": "hypot", "power": "pow"}
 _INTRINSIC = {"sqrt": "llvm.sqrt", "floor": "llvm.floor", "ceil": "llvm.ceil", "trunc": "llvm.trunc", "rint": "llvm.rint", "absolute": "llvm.fabs"}
 _COMPARE = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!="}
 

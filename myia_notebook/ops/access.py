@@ -182,7 +182,7 @@ def _array_item(x: Expr, places: list[Expr]) -> Expr:
 
 def as_index(p: Expr) -> Expr:
     """A list of positions as an array."""
-    from myia_notebook.ops.library import as_array
+    from myia_notebook.ops.arguments import as_array
     return as_array(p) if is_static_list(p.type) else p
 
 

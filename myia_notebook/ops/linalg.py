@@ -13,7 +13,7 @@ from myia_notebook.errors import error
 from myia_notebook.ir.types import Array, Type
 from myia_notebook.ops.expression import Expr, apply
 from myia_notebook.ops.primitive import Abstract, Kernel, NotDifferentiable, Primitive, Sample
-from myia_notebook.ops.promotion import as_float, scalar_of, shape_of, with_shape
+from myia_notebook.ops.promotion import as_float, broadcast, scalar_of, shape_of, with_shape
 from myia_notebook.ops.shape import swapped
 
 _A = np.array([[2.0, 0.5, -0.25], [0.25, 1.5, 0.5], [-0.5, 0.75, 3.0]])
@@ -106,6 +106,40 @@ def _cholesky_tangent(arguments: list[Expr], out: Expr, tangents: list[Expr]) ->
 cholesky = Primitive("cholesky", _inv_infer, _checked(_cholesky_value), _cholesky_rule, _cholesky_tangent, Kernel("cholesky"), "cholesky", False,
                      frozenset({"may_fail"}), (Sample((_S,)),), "Murray 2016, equation 8")
 
-FAMILY: tuple[Primitive, ...] = (inv, det, logabsdet, detsign, cholesky)
+
+def _solve_infer(arguments: list[Abstract]) -> Type:
+    dtype, shape = _square("np.linalg.solve", arguments[0].type)
+    b = arguments[1].type
+    rows = shape_of(b)
+    if not isinstance(b, Array) or len(rows) < 2 or rows[-2] != shape[-1]:
+        raise error("M401", operation="np.linalg.solve", first=shape, second=rows, hint="the matrix and the right side must have equally many rows")
+    return Array(dtype, (*broadcast("np.linalg.solve", [shape[:-2], rows[:-2]]), *rows[-2:]))
+
+
+def _solve_rule(a: Expr, b: Expr, out: Expr, d: Expr) -> tuple[Any, Any]:
+    """∇b = A⁻ᵀ ∇x, ∇A = −∇b xᵀ; axes that were broadcast are summed."""
+    def right() -> Expr:
+        return apply("solve", swapped(a), d)
+
+    def fit(v: Expr, like: Expr) -> Expr:
+        return v if shape_of(v.type) == shape_of(like.type) else apply("sum_to", v, static=[shape_of(like.type)])
+
+    return lambda: fit(-apply("matmul", right(), swapped(out)), a), lambda: fit(right(), b)
+
+
+def _solve_tangent(arguments: list[Expr], out: Expr, tangents: list[Any]) -> Expr:
+    """ẋ = A⁻¹ (ḃ − Ȧ x)"""
+    a_dot, b_dot = tangents
+    rest = None if a_dot is None else -apply("matmul", a_dot, out)
+    if b_dot is not None:
+        rest = b_dot if rest is None else rest + b_dot
+    assert rest is not None
+    return apply("solve", arguments[0], rest)
+
+
+solve = Primitive("solve", _solve_infer, _checked(np.linalg.solve), _solve_rule, _solve_tangent, Kernel("solve"), "solve", False, frozenset({"may_fail"}),
+                  (Sample((_A, _B), (0, 1)), Sample((np.stack([_A, _S]), _B), (0, 1))), "Giles 2008, §2.3.1")
+
+FAMILY: tuple[Primitive, ...] = (solve, inv, det, logabsdet, detsign, cholesky)
 
 __all__ = ["FAMILY"]

@@ -90,7 +90,7 @@ def static_value(x: Expr) -> Any:
         case NoneType():
             return None
         case Tuple(items) if x.value is UNKNOWN:
-            values = [item.value if isinstance(item, Static) else None if item == NONE else UNKNOWN for item in items]
+            values = [static_value(Expr(x.builder, x.builder.item(x.node, i))) for i in range(len(items))]
             return UNKNOWN if any(v is UNKNOWN for v in values) else tuple(values)
         case _:
             return x.value
@@ -253,6 +253,11 @@ def _numbers(symbol: str, name: str, *operands: Expr) -> Expr:
         if not isinstance(o.type, (Scalar, Array)):
             hint = "tell the cases apart first, with isinstance or 'is None'" if any(labels_of(p) is not None for p in operands) else ""
             raise error("M301", operation=f"'{symbol}'", types=" and ".join(str(p.type) for p in operands), hint=hint)
+    if any(isinstance(o.type, Array) for o in operands) and all(o.type.dtype == "bool" for o in operands):  # type: ignore[union-attr]
+        from myia_notebook.ops.arguments import on_booleans
+        return on_booleans(f"'{symbol}'", name, list(operands))
+    if name == "invert" and operands[0].type == BOOL:
+        raise error("M301", operation="'~'", types="bool", hint="write `not x` (of Python's bool ~ gives an int, of NumPy's its negation)")
     return apply(name, *operands)
 
 
@@ -291,6 +296,14 @@ def convert(x: Expr, t: Type) -> Expr:
 
 def _unary(symbol: str, name: str) -> Any:
     return lambda builder, arguments, keywords: _numbers(symbol, name, *arguments)
+
+
+def _negative(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
+    """−x; of a number that is known, the number (so that `-np.inf` may be an option)."""
+    value = arguments[0].value
+    if type(value) is float or (type(value) is int and value != 0 and abs(value) < 2**63):
+        return known(builder, -value)
+    return _numbers("-", "negative", *arguments)
 
 
 def _positive(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
@@ -623,7 +636,7 @@ OPERATORS: dict[Any, Operation] = {
     operator.mod: Operation("%", _operator("%", "mod", "python_mod"), "mod", True),
     operator.pow: Operation("**", _power, "^", True),
     operator.matmul: Operation("@", _operator("@", "matmul"), "@", True),
-    operator.neg: Operation("-", _unary("-", "negative"), "−", False),
+    operator.neg: Operation("-", _negative, "−", False),
     operator.pos: Operation("+", _positive, "+", False),
     operator.invert: Operation("~", _unary("~", "invert"), "~", False),
     operator.and_: Operation("&", _operator("&", "bitwise_and"), "&", True),

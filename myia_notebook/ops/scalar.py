@@ -141,16 +141,31 @@ arccosh = function_of_one("arccosh", np.arccosh, lambda x, out, d: d / fn("sqrt"
 arctanh = function_of_one("arctanh", np.arctanh, lambda x, out, d: d / (1.0 - x * x), UNIT_1, python=math.atanh)
 
 
-def _erf(x: Any) -> Any:
-    return np.vectorize(math.erf, otypes=[np.float64])(x).astype(np.result_type(x, np.float32))
+def _by_math(function: Any, at_pole: float) -> Any:
+    """A function of `math` on arrays; a pole, where `math` raises, gives `at_pole`, what is beyond the range infinity."""
+    def one(x: float) -> float:
+        if x == 0 and function is math.gamma:
+            return math.copysign(math.inf, x)
+        try:
+            return float(function(x))
+        except OverflowError:
+            return math.inf
+        except ValueError:
+            return at_pole
+
+    def elementwise(x: Any) -> Any:
+        v = np.asarray(x)
+        return np.vectorize(one, otypes=[np.float64])(v).astype(v.dtype if v.dtype.kind == "f" else np.float64)[()]
+    return elementwise
 
 
-def _lgamma(x: Any) -> Any:
-    return np.vectorize(math.lgamma, otypes=[np.float64])(x).astype(np.result_type(x, np.float32))
-
-
-erf = function_of_one("erf", _erf, lambda x, out, d: d * (TWO_OVER_ROOT_PI * fn("exp", -(x * x))), python=math.erf, reference="DLMF §7.2")
-lgamma = function_of_one("lgamma", _lgamma, NotDifferentiable("digamma is not among the primitives yet", True), POSITIVE_1, python=math.lgamma)
+erf = function_of_one("erf", _by_math(math.erf, math.nan), lambda x, out, d: d * (TWO_OVER_ROOT_PI * fn("exp", -(x * x))), python=math.erf, reference="DLMF §7.2")
+erfc = function_of_one("erfc", _by_math(math.erfc, math.nan), lambda x, out, d: -(d * (TWO_OVER_ROOT_PI * fn("exp", -(x * x)))), python=math.erfc,
+                       reference="DLMF §7.2")
+lgamma = function_of_one("lgamma", _by_math(math.lgamma, math.inf), lambda x, out, d: d * apply("polygamma", x, static=[0]), POSITIVE_1, "log |Γ|",
+                         "DLMF §5.2", python=math.lgamma)                                   # ∇x = ∇z·ψ(x)
+gamma = function_of_one("gamma", _by_math(math.gamma, math.nan), lambda x, out, d: d * (out * apply("polygamma", x, static=[0])), POSITIVE_1, "Γ", "DLMF §5.2",
+                        python=math.gamma)                                                  # ∇x = ∇z·z·ψ(x)
 floor = function_of_one("floor", np.floor, STEP)
 ceil = function_of_one("ceil", np.ceil, STEP)
 trunc = function_of_one("trunc", np.trunc, STEP)
@@ -176,7 +191,15 @@ maximum = function_of_two("maximum", np.maximum, _extreme("greater"), "max", Fal
 minimum = function_of_two("minimum", np.minimum, _extreme("less"), "min", False, ("commutative", "associative"), reference="NumPy")
 arctan2 = function_of_two("arctan2", np.arctan2, lambda y, x, out, d: (lambda: d * (x / (x * x + y * y)), lambda: -(d * (y / (x * x + y * y)))),
                           "arctan2", False, result=as_float, python=math.atan2)
-hypot = function_of_two("hypot", np.hypot, lambda x, y, out, d: (lambda: d * (x / out), lambda: d * (y / out)), "hypot", False, ("commutative",),
+
+
+def _hypot_rule(x: Expr, y: Expr, out: Expr, d: Expr) -> tuple[Any, Any]:
+    """∇x = ∇z·x/z, ∇y = ∇z·y/z; 0, a subgradient, at the origin."""
+    safe = apply("where", out.equals(0), 1.0, out)
+    return lambda: d * (x / safe), lambda: d * (y / safe)
+
+
+hypot = function_of_two("hypot", np.hypot, _hypot_rule, "hypot", False, ("commutative",),
                         result=as_float, python=math.hypot)
 
 
@@ -245,7 +268,7 @@ math_exp = checked(exp, "math_exp", math.exp, "finite_result", "M708", "math ran
 
 FAMILY: tuple[Primitive, ...] = (
     add, subtract, multiply, divide, floor_divide, mod, negative, power, strong_multiply, strong_divide, absolute, sign, sqrt, cbrt, exp, exp2,
-    expm1, log, log2, log10, log1p, sin, cos, tan, arcsin, arccos, arctan, sinh, cosh, tanh, arcsinh, arccosh, arctanh, erf, lgamma, floor, ceil,
+    expm1, log, log2, log10, log1p, sin, cos, tan, arcsin, arccos, arctan, sinh, cosh, tanh, arcsinh, arccosh, arctanh, erf, erfc, lgamma, gamma, floor, ceil,
     trunc, rint, maximum, minimum, arctan2, hypot, where, python_divide, python_floor_divide, python_mod, python_power, math_sqrt, math_log,
     math_log2, math_log10, math_log1p, math_asin, math_acos, math_acosh, math_atanh, math_exp)
 

@@ -117,7 +117,16 @@ def _along(x: Expr, axis: int, start: int, stop: int) -> Expr:
     return apply("index", x, static=[spec])
 
 
-concatenate = Primitive("concatenate", _concatenate_infer, lambda axis, *parts: np.concatenate(parts, axis), _concatenate_rule, Linear(()),
+def _concatenate_tangent(arguments: list[Expr], out: Expr, tangents: list[Any]) -> Expr:
+    """The tangents joined; a part without one (an int, a constant) has zeros."""
+    from myia_notebook.ops.table import PRIMITIVES
+    builder = out.builder
+    dtype = scalar_of(out.type).dtype
+    parts = [builder.zero(Array(dtype, shape_of(x.type))) if t is None else t.node for x, t in zip(arguments[1:], tangents[1:])]
+    return builder.expr(builder.apply(PRIMITIVES["concatenate"], arguments[0].node, *parts), True)
+
+
+concatenate = Primitive("concatenate", _concatenate_infer, lambda axis, *parts: np.concatenate(parts, axis), _concatenate_rule, _concatenate_tangent,
                         Kernel("concatenate"), "concatenate", False, frozenset({"shape"}), (Sample((0, _X, _X + 1.0), (1, 2)),), "NumPy")
 
 

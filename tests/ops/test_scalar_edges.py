@@ -107,3 +107,9 @@ def test_an_int_too_large_for_int32_is_refused(backend):
     with pytest.raises(OverflowError):
         f(np.int32(1))
     assert myia(lambda x: x < 3_000_000_000, backend=backend)(np.int32(1)) is True
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_booleans_of_numpy_are_booleans(backend: str) -> None:
+    f = myia(lambda x: 1.0 if x else 2.0, backend=backend)
+    assert [f(v) for v in (np.True_, np.array(False), True, np.bool_(0))] == [1.0, 2.0, 1.0, 2.0]
