@@ -2,7 +2,8 @@
 
 A strong product keeps 0·∞ = 0 for a sensitivity that a mask (a `where`, a branch, an absent part) made zero. Where no mask can reach,
 the plain product is the same number, and algebra may use it. This is a data flow over the whole program: masked zeros come from `where`,
-`switch`, and zero constants; they flow through arithmetic, calls, closures (over their classes) and results.
+`switch`, and zero constants; they flow through arithmetic, calls, closures (over their classes), results, and through each item of a
+tuple by itself: a backpropagator that returns a zero beside a sensitivity does not make the sensitivity one.
 """
 from __future__ import annotations
 
@@ -12,8 +13,11 @@ from myia_notebook.ops.table import PRIMITIVES
 from myia_notebook.optimize.program import Program
 
 STRONG = {PRIMITIVES["strong_multiply"]: PRIMITIVES["multiply"], PRIMITIVES["strong_divide"]: PRIMITIVES["divide"]}
-BRANCH, PARTIAL = PRIMITIVES["branch"], PRIMITIVES["partial"]
+BRANCH, PARTIAL, MAKE_TUPLE, GETITEM = (PRIMITIVES[n] for n in ("branch", "partial", "make_tuple", "tuple_getitem"))
 OPAQUE = {PRIMITIVES[n] for n in ("env_get", "env_make", "closure_get", "gradient_call", "tangent_call", "custom_call")}
+ALL = -1
+
+Masks = dict[int, int]  # node id -> bit i: item i may be a masked zero; a value that is no tuple has ALL or nothing
 
 
 def relax_strong_products(program: Program) -> bool:
@@ -21,74 +25,77 @@ def relax_strong_products(program: Program) -> bool:
     strong = [n for g in program.graphs for n in program.nodes(g) if primitive_of(n) in STRONG]
     if not strong:
         return False
-    masked = _masked(program)
+    masks = _masks(program)
     changed = False
     for node in strong:
-        if not _is_masked(node.inputs[1], masked):
+        if not _mask(node.inputs[1], masks):
             node.inputs[0] = Constant(STRONG[primitive_of(node)], node.inputs[0].type)  # type: ignore[index]
             changed = True
     return changed
 
 
-def _is_masked(node: Node, masked: set[int]) -> bool:
-    if isinstance(node, Constant):
-        return node.value is ZERO or node.value is UNDEFINED or (isinstance(node.value, (int, float)) and node.value == 0)
-    return node.id in masked
+def _mask(node: Node, masks: Masks) -> int:
+    if not isinstance(node, Constant):
+        return masks.get(node.id, 0)
+    value = node.value
+    if isinstance(value, tuple):
+        return sum(1 << i for i, item in enumerate(value) if not isinstance(item, (int, float)) or item == 0)
+    return ALL if value is ZERO or value is UNDEFINED or (isinstance(value, (int, float)) and value == 0) else 0
 
 
-def _masked(program: Program) -> set[int]:
-    """Ids of nodes that may hold a masked zero: the least fixpoint."""
-    masked: set[int] = set()
+def _masks(program: Program) -> Masks:
+    """What may be a masked zero: the least fixpoint."""
+    masks: Masks = {}
     changed = True
 
-    def mark(node: Node) -> bool:
-        if isinstance(node, Constant) or node.id in masked:
-            return False
-        masked.add(node.id)
-        return True
-
-    def flow(target: Graph, arguments: list[Node], first: int) -> bool:
-        grown = False
-        for p, x in zip(target.parameters[target.captured if first < 0 else first:], arguments):
-            if _is_masked(x, masked):
-                grown |= mark(p)
-        return grown
+    def grow(node: Node, mask: int) -> None:
+        nonlocal changed
+        old = masks.get(node.id, 0)
+        if old | mask != old:
+            masks[node.id] = old | mask
+            changed = True
 
     while changed:
         changed = False
         for g in program.graphs:
             for node in program.nodes(g):
-                targets, arguments, first = _flows(node)
-                for target in targets:
-                    changed |= flow(target, arguments, first)
-                if node.id not in masked and _gives_mask(node, targets, masked):
-                    changed |= mark(node)
-    return masked
+                called, arguments, is_value = _flows(node)
+                for target in called:
+                    for p, x in zip(target.parameters[target.captured if is_value else 0:], arguments):
+                        grow(p, _mask(x, masks))
+                grow(node, _given(node, called, masks))
+    return masks
 
 
-def _flows(node: Apply) -> tuple[list[Graph], list[Node], int]:
-    """(graphs that receive arguments, the arguments, the first parameter that they go to; −1: the one after the captured)"""
+def _flows(node: Apply) -> tuple[list[Graph], list[Node], bool]:
+    """(graphs that receive arguments, the arguments, whether they go to the parameters after the captured ones)"""
     target = callee_of(node)
     if target is not None:
-        return [target], node.inputs[1:], 0
+        return [target], node.inputs[1:], False
     primitive = primitive_of(node)
     if primitive is BRANCH:
-        return [g for x in node.inputs[2:4] if (g := graph_constant(x)) is not None], node.inputs[4:], 0
+        return [g for x in node.inputs[2:4] if (g := graph_constant(x)) is not None], node.inputs[4:], False
     if primitive is PARTIAL:
         closure = graph_constant(node.inputs[1])
-        return ([closure] if closure is not None else []), node.inputs[2:], 0
+        return ([closure] if closure is not None else []), node.inputs[2:], False
     if primitive is None:
         t = node.inputs[0].type
-        members = t.cls.members if isinstance(t, Function) else []
-        return members, node.inputs[1:], -1
-    return [], [], 0
+        return (t.cls.members if isinstance(t, Function) else []), node.inputs[1:], True
+    return [], [], False
 
 
-def _gives_mask(node: Apply, targets: list[Graph], masked: set[int]) -> bool:
+def _given(node: Apply, called: list[Graph], masks: Masks) -> int:
+    """The mask of a node's value."""
     primitive = primitive_of(node)
     if primitive is None or primitive is BRANCH:
-        return any(_is_masked(t.output, masked) for t in targets) or not targets
+        found = 0 if called else ALL
+        for target in called:
+            found |= _mask(target.output, masks)
+        return found
+    if primitive is MAKE_TUPLE:
+        return sum(1 << i for i, x in enumerate(node.inputs[1:]) if _mask(x, masks))
+    if primitive is GETITEM:
+        return ALL if _mask(node.inputs[1], masks) >> node.inputs[2].value & 1 else 0  # type: ignore[attr-defined]
     if "masking" in primitive.laws or primitive in OPAQUE:
-        return True
-    return any(_is_masked(x, masked) for x in node.inputs[1:])
-
+        return ALL
+    return ALL if any(_mask(x, masks) for x in node.inputs[1:]) else 0

@@ -5,6 +5,7 @@ the old one's, so that `x * 1.0` on an int x stays the float that it is. No rule
 """
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -83,6 +84,12 @@ def _is_float(name: str) -> Callable[[dict[str, Node]], bool]:
     return lambda binding: is_float(Builder.type_of(binding[name]))
 
 
+def _has_exact_inverse(binding: dict[str, Node]) -> bool:
+    node = binding["a"]
+    assert isinstance(node, Constant)
+    return abs(math.frexp(node.value)[0]) == 0.5 and abs(math.frexp(node.value)[1]) < 100
+
+
 def _heads() -> tuple[str, ...]:
     from myia_notebook.ops.table import PRIMITIVES
     return tuple(p.name for p in PRIMITIVES.values() if isinstance(p.emit, Elementwise))
@@ -120,6 +127,9 @@ ARITHMETIC: tuple[Rule, ...] = (
     rule("like_terms", a * x + b * x, Computed(operator.add, ("a", "b")) * x, "Like terms are added."),
     rule("power_of_two", x ** 2, x * x, "A square is one product."),
     rule("power_of_three", x ** 3, x * (x * x), "A cube is two products."),
+    rule("power_of_four", x ** 4, (x * x) * (x * x), "A fourth power is the square of a square."),
+    rule("power_of_minus_one", x ** -1, call("divide", 1.0, x), "x⁻¹ is 1/x.", _is_float("x")),
+    rule("divide_by_power_of_two", x / a, Computed(lambda v: 1.0 / v, ("a",)) * x, "A division by a power of two is a product, exactly.", _has_exact_inverse),
     rule("power_of_one", x ** 1, x, "x¹ is x."),
     rule("power_of_zero", x ** 0, Literal(1.0), "x⁰ is 1, also at 0.", _is_float("x")),
 )

@@ -3,14 +3,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from myia_notebook.ir.graph import UNDEFINED, Apply, Constant, Graph, Node, callee_of, graph_constant, is_call_of, schedule
-from myia_notebook.ir.types import Function
+from myia_notebook.ir.graph import UNDEFINED, Apply, Constant, Graph, Node, callee_of, graph_constant, is_call_of, primitive_of, schedule
+from myia_notebook.ir.types import Function, Scalar, Tuple
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.table import PRIMITIVES
 from myia_notebook.optimize.rewriter import Rewriter, Rule, location
 
 PARTIAL, BRANCH, SWITCH, SEQUENCE = (PRIMITIVES[n] for n in ("partial", "branch", "switch", "sequence"))
 SMALL = 12
+CHEAP = tuple(PRIMITIVES[n] for n in ("add", "subtract", "multiply", "negative"))
 
 
 def _rule(name: str, family: str, heads: tuple[str, ...], function: Any, why: str, statement: str) -> Rule:
@@ -105,6 +106,49 @@ def _branch_on_not(r: Rewriter, node: Apply) -> Node | None:
     return builder.apply(BRANCH, test.inputs[1], node.inputs[3], node.inputs[2], *node.inputs[4:], type=node.type)
 
 
+def _branch_to_switch(r: Rewriter, node: Apply) -> Node | None:
+    """Arms that hand over numbers that are there, or compute one at the cost of an addition, are computed both: a choice without a jump."""
+    arms = [graph_constant(x) for x in node.inputs[2:4]]
+    results: list[list[Node]] = []
+    for arm in arms:
+        assert arm is not None
+        items = _arm_results(arm)
+        if items is None or len(schedule(arm)) > 1:
+            return None
+        builder = r.builder(node)
+        places = {p.id: x for p, x in zip(arm.parameters, node.inputs[4:])}
+        results.append([_in_place(builder, item, places) for item in items])
+    builder = r.builder(node)
+    test = node.inputs[1]
+    if not isinstance(node.type, Tuple):
+        return builder.apply(SWITCH, test, results[0][0], results[1][0], type=node.type)
+    items = [x if x is y else builder.apply(SWITCH, test, x, y, type=t) for x, y, t in zip(*results, node.type.items)]
+    return builder.apply(PRIMITIVES["make_tuple"], *items, type=node.type)
+
+
+def _arm_results(arm: Graph) -> list[Node] | None:
+    """What an arm gives, item by item, where that costs next to nothing and all are numbers."""
+    output = arm.output
+    is_tuple = isinstance(output, Apply) and is_call_of(output, PRIMITIVES["make_tuple"])
+    items = output.inputs[1:] if is_tuple and isinstance(output, Apply) else [output]
+    if isinstance(arm.result, Tuple) and not is_tuple:
+        return None
+    for item in items:
+        if not isinstance(Builder.type_of(item), Scalar) or (isinstance(item, Constant) and item.value is UNDEFINED):
+            return None
+        if isinstance(item, Apply) and (primitive_of(item) not in CHEAP or any(isinstance(x, Apply) for x in item.inputs)):
+            return None
+    return items
+
+
+def _in_place(builder: Builder, item: Node, places: dict[int, Node]) -> Node:
+    if isinstance(item, Constant):
+        return item
+    if not isinstance(item, Apply):
+        return places[item.id]
+    return builder.apply(primitive_of(item), *(x if isinstance(x, Constant) else places[x.id] for x in item.inputs[1:]), type=item.type)  # type: ignore[arg-type]
+
+
 CONTROL: tuple[Rule, ...] = (
     _rule("call_of_partial", "closure", ("call",), _call_of_partial, "The closure is made right here: its captured values become arguments.",
           "partial(f, x)(y)  →  f(x, y)"),
@@ -113,6 +157,8 @@ CONTROL: tuple[Rule, ...] = (
     _rule("branch_on_constant", "control", ("branch",), _branch_on_constant, "The condition is known: one arm is left.", "True ? f : g  →  f(x)"),
     _rule("branch_of_same", "control", ("branch",), _branch_of_same, "Both arms give the same value.", "c ? x : x  →  x"),
     _rule("branch_on_not", "control", ("branch",), _branch_on_not, "The arms trade places under a negation.", "not c ? f : g  →  c ? g : f"),
+    _rule("branch_to_switch", "control", ("branch",), _branch_to_switch, "Both arms cost next to nothing: both are computed and one is chosen, without a jump.",
+          "c ? f : g  →  switch(c, x, y)"),
     _rule("switch_on_constant", "control", ("switch",), _switch_on_constant, "The choice is known.", "True ? x : y  →  x"),
     _rule("sequence_of_constant", "control", ("sequence",), _sequence_of_constant, "A constant has no effects to wait for.", "(1; x)  →  x"),
 )
