@@ -36,6 +36,20 @@ def _row(row: Row) -> str:
     return f"| {row.construct.replace('|', chr(92) + '|')} | `{f.__name__}` | {' | '.join(cells)} |"
 
 
+RANDOM_NUMBERS = """## Random numbers
+
+`from myia_notebook.random import key, split, normal, ...`: functions without hidden state, the same in Python and in a cell, to the last bit on every backend.
+A *key* is a value (an int64 array of two words); a key always gives the same numbers, so split off a new one for each use.
+
+```python
+k, sub = split(key(0))          # split(k, n) gives n keys; fold_in(k, i) one for step i of a loop
+x = normal(sub, (3, 4))         # also uniform exponential integers bernoulli permutation choice bits
+```
+
+Shapes are known before running. The numbers are differentiated with respect to `low`, `high`, `loc` and `scale` (reparametrized), never through a key.
+"""
+
+
 def language() -> str:
     lines = ["# The language, row by row", "",
              "Written by `tools/tables.py` from `tests/language/rows.py`: each row is a program that uses the construct, compared with plain Python (value) and",
@@ -47,9 +61,11 @@ def language() -> str:
     lines += ["## What is refused", "", "| construct | error | says |", "|---|---|---|"]
     for name, (_, code) in REFUSED.items():
         lines.append(f"| {name} | {code} | {_message(name)} |")
-    lines += ["", "## Where the meaning differs from Python's", "",
+    lines += ["", *RANDOM_NUMBERS.strip().split("\n"), "", "## Where the meaning differs from Python's", "",
               "* `a[i] = v` makes a changed copy and binds `a` to it; other variables of the same function that are the same value change with it, the caller's",
               "  array does not. Where that cannot be told (an alias inside a branch or loop), the program is refused (M103).",
+              "* `bool` and `np.bool_` are one type: `True + True` is 2 in any case, and `~b` is refused (write `not b`). Arrays of booleans do as in NumPy: `+` is or, "
+              "`*` is and, `-` is refused;", "  where NumPy gives 8-bit ints and 16-bit floats for booleans, there are 64-bit ones.",
               "* ints have 64 bits and wrap. `/` of ints is float.",
               "* A list argument whose items are numbers of several types is a list of their common type.",
               "* `map`, `filter`, and generators inside `sum` and the like give lists.",

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from myia_notebook.ops import closures, control, environment, gamma, gather, index, linalg, lists, logic, reduce, scalar, shape, tuples
+from myia_notebook.ops import closures, control, environment, gamma, gather, index, linalg, lists, logic, random, reduce, scalar, shape, tuples
 from myia_notebook.ops.operation import Operation
 from myia_notebook.ops.primitive import Primitive
 
 _FAMILIES = (scalar.FAMILY, logic.FAMILY, tuples.FAMILY, control.FAMILY, environment.FAMILY, (closures.closure_is, closures.closure_get),
-             reduce.FAMILY, shape.FAMILY, index.FAMILY, lists.FAMILY, gather.FAMILY, linalg.FAMILY, gamma.FAMILY)
+             reduce.FAMILY, shape.FAMILY, index.FAMILY, lists.FAMILY, gather.FAMILY, linalg.FAMILY, gamma.FAMILY, random.FAMILY)
 
 
 def _table(entries: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
@@ -33,6 +33,7 @@ from myia_notebook.ops.access import NAMED as _NAMED  # noqa: E402  (operations 
 from myia_notebook.ops.iteration import ITERABLES  # noqa: E402
 from myia_notebook.ops.library import LIBRARY  # noqa: E402
 from myia_notebook.ops.library_linear import LINEAR  # noqa: E402
+from myia_notebook.ops.library_random import RANDOM  # noqa: E402
 from myia_notebook.ops.library_reduce import REDUCTIONS  # noqa: E402
 from myia_notebook.ops.library_shape import SHAPE  # noqa: E402
 from myia_notebook.ops.library_special import SPECIAL  # noqa: E402
@@ -41,7 +42,7 @@ from myia_notebook.ops.operators import OPERATORS  # noqa: E402
 from myia_notebook.ops.records import constructor_of  # noqa: E402
 
 NAMED: dict[str, Operation] = {**_NAMED, "raise": RAISE}
-OPERATIONS: dict[Any, Operation] = _table(item for part in ({print: PRINT}, OPERATORS, ITERABLES, LIBRARY, REDUCTIONS, SHAPE, LINEAR, SPECIAL) for item in part.items())
+OPERATIONS: dict[Any, Operation] = _table(item for part in ({print: PRINT}, OPERATORS, ITERABLES, LIBRARY, REDUCTIONS, SHAPE, LINEAR, SPECIAL, RANDOM) for item in part.items())
 
 
 def operation_for(value: Any) -> Operation | None:
