@@ -21,7 +21,7 @@ from myia_notebook.ir.graph import ZERO, Apply, Constant, Node, primitive_of
 from myia_notebook.ir.types import Array, Scalar, Static, Type
 from myia_notebook.lower.plan import words
 from myia_notebook.ops.expression import Builder
-from myia_notebook.ops.index import slice_length
+from myia_notebook.ops.index import slice_length, window_message
 from myia_notebook.ops.primitive import Checked, Elementwise
 from myia_notebook.ops.promotion import promote, scalar_of
 from myia_notebook.ops.shape import sum_axes
@@ -397,6 +397,9 @@ class ArrayCode:
                 continue
             if entry == "int":
                 described.append(("at", self._checked_position(rest.pop(0), shape[axis], axis, node, scope)))
+            elif entry[0] == "window":
+                described.append(("along", self._checked_window(rest.pop(0), entry[1], shape[axis], node, scope), 1))
+                walked.append(entry[1])
             else:
                 _, start, stop, step = entry
                 described.append(("along", start, step))
@@ -406,12 +409,26 @@ class ArrayCode:
             walked.append(shape[axis])
         return described, tuple(walked)
 
-    def _checked_position(self, position: Node, size: int, axis: int, node: Apply, scope: Scope) -> Any:
+    def _position(self, position: Node, size: int, scope: Scope) -> tuple[Any, Any, Any]:
+        """A run-time position: as given, whether it counts from the end, and from the beginning."""
         i = self._address(position, scope)
         t = Builder.type_of(position)
         assert isinstance(t, Scalar)
         i = self.m.ops.convert(self.b, i, t.dtype, "int64")
-        wrapped = self.b.select(self.b.icmp_signed("<", i, self.m.int(0)), self.b.add(i, self.m.int(size)), i)
+        is_negative = self.b.icmp_signed("<", i, self.m.int(0))
+        return i, is_negative, self.b.select(is_negative, self.b.add(i, self.m.int(size)), i)
+
+    def _checked_window(self, start: Node, length: int, size: int, node: Apply, scope: Scope) -> Any:
+        given, is_negative, begin = self._position(start, size, scope)
+        is_inside = self.b.icmp_unsigned("<=", begin, self.m.int(size - length))
+        if length:  # one that goes from the end to the beginning is empty
+            is_inside = self.b.and_(is_inside, self.b.icmp_signed("<", self.b.select(is_negative, self.b.add(given, self.m.int(length)), self.m.int(-1)),
+                                                                  self.m.int(0)))
+        self.m.check(is_inside, "M703", window_message(length, size), node.provenance.span)
+        return begin
+
+    def _checked_position(self, position: Node, size: int, axis: int, node: Apply, scope: Scope) -> Any:
+        _, _, wrapped = self._position(position, size, scope)
         self.m.check(self.b.icmp_unsigned("<", wrapped, self.m.int(size)), "M703", f"index out of bounds for axis {axis} with size {size}", node.provenance.span)
         return wrapped
 
@@ -422,7 +439,8 @@ class ArrayCode:
             if entry[0] == "at":
                 place = entry[1]
             else:
-                place = self.b.add(self.m.int(entry[1]), self.b.mul(next(rest), self.m.int(entry[2])))
+                start = self.m.int(entry[1]) if isinstance(entry[1], int) else entry[1]
+                place = self.b.add(start, self.b.mul(next(rest), self.m.int(entry[2])))
             total = self.b.add(total, self.b.mul(place, self.m.int(step)))
         return total
 

@@ -83,8 +83,9 @@ class Engine:
     """Infers one program. `order` lists (node, type) as types became known."""
 
     def __init__(self, root: Graph, session: Any = None, before: Engine | None = None, unrolled: frozenset[int] = frozenset(),
-                 fixed: frozenset[int] | None = None) -> None:
+                 fixed: frozenset[int] | None = None, checks_windows: bool = False) -> None:
         self.session = session
+        self.checks_windows = checks_windows
         self.unrolled, self.fixed = unrolled, fixed or frozenset()
         self.keeps_values = bool(unrolled) or fixed is not None
         self.culprit: Context | None = None
@@ -710,33 +711,36 @@ def _inferred(root: Graph, arguments: list[Abstract], session: Any) -> tuple[Eng
     """A loop is one graph for all its steps and a program is one for all its inputs, unless that has no type: because a step needs the counter's
     value (`x[:i]`), or changes a type (`x = np.concatenate((x, x))`), or a shape is an input (`np.linspace(0, 1, n)`). Then loops are unrolled, from
     the innermost outwards: their graphs get a context for each known value; and then inputs are fixed: the program is one for their values.
-    `flags["fixed"]` of the result has their positions."""
+    `flags["fixed"]` of the result has their positions. At last a slice of known length (`x[i:i + 3]`) is checked at run time to be that long."""
     from myia_notebook.infer.monomorphize import monomorphize
     first: MyiaError | None = None
     engine: Engine | None = None
-    for fixed in _to_fix(arguments):
+    for fixed, checks_windows in _attempts(arguments):
         unrolled: frozenset[int] = frozenset()
         while True:
-            engine = Engine(root, session, engine, unrolled, fixed)
+            engine = Engine(root, session, engine, unrolled, fixed, checks_windows)
             try:
                 typed = monomorphize(engine, engine.run(root, arguments))
                 typed.flags["fixed"] = tuple(sorted(fixed or ()))
                 return engine, typed
             except MyiaError as problem:
                 first = first or problem
-                more = engine.cycle_around_culprit() if problem.code in _UNROLLING_MAY_MEND else frozenset()
+                more = engine.cycle_around_culprit() if problem.code in _UNROLLING_MAY_MEND and not checks_windows else frozenset()
                 if not more:
                     break
                 unrolled |= more
-        if first is None or first.code != NEEDS_VALUE:
+        if first.code != NEEDS_VALUE:
             break
+    assert first is not None
     raise first from None
 
 
-def _to_fix(arguments: list[Abstract]) -> list[frozenset[int] | None]:
-    """The sets of inputs to fix, in the order to try: none, each alone, all. From the second on, known values go into closures too."""
+def _attempts(arguments: list[Abstract]) -> list[tuple[frozenset[int] | None, bool]]:
+    """(the inputs to fix, whether windows are checked), in the order to try. Fixed are none, each alone, all; from the second attempt on,
+    known values go into closures too."""
     known = [i for i, a in enumerate(arguments) if a.is_known and is_trackable(a.type) and not isinstance(a.type, (Static, NoneType))]
-    return [None, frozenset(), *(frozenset({i}) for i in known), *([frozenset(known)] if len(known) > 1 else [])]
+    sets = [None, frozenset(), *(frozenset({i}) for i in known), *([frozenset(known)] if len(known) > 1 else [])]
+    return [*((fixed, False) for fixed in sets), (None, True)]
 
 
 __all__ = ["Context", "Engine", "Expansion", "infer"]

@@ -93,6 +93,7 @@ def _prepare(nodes: list[Node], facts: list[Abstract], provenance: Provenance, b
     scratch = Graph("expansion")
     builder = FoldingBuilder(scratch, provenance)
     builder.box = box
+    builder.checks_windows = box is not None and box.engine.checks_windows
     return builder, [_leaf(scratch, builder, node, fact) for node, fact in zip(nodes, facts)]
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import difflib
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -43,8 +44,18 @@ from myia_notebook.ops.records import dict_display, dict_method, field, is_dict,
 SLICE = Marker("slice")
 
 
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A slice whose length is known and whose start is not. `extremes`: all that its start can be lies between them, when that is known."""
+
+    length: int
+    extremes: tuple[int, ...] | None
+
+
 def _make_slice(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
-    """start:stop:step, known before running, or (for lists) a tuple of run-time bounds."""
+    """start:stop:step, known before running, or a tuple of run-time bounds. The parser may add the length and the extremes of the start, in
+    terms of what may be known (`parse.windows`)."""
+    arguments, more = arguments[:3], arguments[3:]
     parts: list[int | None] = []
     for x in arguments:
         value = static_value(x)
@@ -56,7 +67,10 @@ def _make_slice(builder: Builder, arguments: list[Expr], keywords: Keywords) -> 
     if parts[2] == 0:
         raise error("M402", message="slice step cannot be zero")
     if UNKNOWN in parts:
-        return make(builder, [known(builder, SLICE, Static(SLICE)), *arguments])
+        size = more[0].value if more else UNKNOWN
+        extremes = [x.value for x in more[1:]]
+        window = Window(size, tuple(extremes) if extremes and all(type(v) is int for v in extremes) else None) if type(size) is int else None
+        return make(builder, [known(builder, SLICE, Static(SLICE)), *arguments, known(builder, window, Static(window))])
     value = SliceValue(*parts)
     return known(builder, value, Static(value))
 
@@ -250,11 +264,23 @@ def basic_index(x: Expr, places: list[Expr]) -> tuple[tuple[Any, ...], list[Expr
             positions.append(place)
             axis += 1
         elif marker_of(place.type) is SLICE:
-            raise error("M306", what="the bounds of a slice of an array", hint="they may come from shapes, from inputs, and from counters of loops of known length")
+            parts = tuple_items(place)
+            spec.append(_window_entry(x.builder, parts[4].value, shape[axis]))
+            positions.append(parts[1])
+            axis += 1
         else:
             raise error("M301", operation="indexing an array", types=str(place.type), hint="use ints, slices with known bounds, None and `...`")
     spec.extend(("slice", 0, n, 1) for n in shape[axis:])
     return tuple(spec), positions
+
+
+def _window_entry(builder: Builder, window: Window | None, size: int) -> tuple[Any, ...]:
+    """The entry of a spec for a slice that starts at a run-time position: its length must be known."""
+    if window is not None:
+        n = max(window.length, 0)
+        if n <= size and (window.extremes is None and builder.checks_windows or window.extremes is not None and all(0 <= a <= size - n for a in window.extremes)):
+            return ("window", n)
+    raise error("M306", what="the bounds of a slice of an array", hint="they may come from shapes, from inputs, and from counters of loops of known length")
 
 
 def _normalized(value: SliceValue, size: int) -> tuple[int, int, int]:

@@ -32,6 +32,7 @@ class Builder:
         self.graph, self.provenance, self.on_new = graph, provenance, on_new
         self.known: dict[int, Any] = {} if known is None else known
         self.box: Any = None  # how unions are formed, while expanding operations
+        self.checks_windows = False  # whether a slice of known length may turn out at run time to lie outside the array
 
     def abstract(self, node: Node) -> Abstract:
         if isinstance(node, Constant):
@@ -109,7 +110,7 @@ class Builder:
         for function in (first, second):
             arm = Graph("case", "branch", self.provenance)
             inner = type(self)(arm, self.provenance)
-            inner.box = self.box
+            inner.box, inner.checks_windows = self.box, self.checks_windows
             parameters = [arm.add_parameter(o.node.name, o.type, o.node.provenance) for o in operands]
             made = function(*(Expr(inner, p) for p in parameters))
             arm.output = made.node

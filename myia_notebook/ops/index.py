@@ -6,7 +6,8 @@
 
 `spec` is a constant tuple, one entry an axis of the result or of x: `None` makes a new axis, `("slice", start, stop, step)` with normalized
 ints (stop may be −1 for a negative step that reaches the beginning), `"int"` takes the next of i…: a run-time or constant int, negative
-counted from the end, IndexError when it is out of range. Axes not named are kept whole by the operation that makes the spec.
+counted from the end, IndexError when it is out of range; `("window", n)` takes the next of i… as the start of n items in a row, IndexError when
+they are not all there. Axes not named are kept whole by the operation that makes the spec.
 """
 from __future__ import annotations
 
@@ -35,24 +36,39 @@ def result_shape(shape: tuple[int, ...], spec: tuple[Any, ...]) -> tuple[int, ..
             result.append(1)
             continue
         if entry != "int":
-            result.append(slice_length(*entry[1:]))
+            result.append(entry[1] if entry[0] == "window" else slice_length(*entry[1:]))
         axis += 1
     return (*result, *shape[axis:])
 
 
-def python_index(spec: tuple[Any, ...], positions: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The spec as an index that NumPy takes."""
-    rest = list(positions)
+def python_index(shape: tuple[int, ...], spec: tuple[Any, ...], positions: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The spec as an index that NumPy takes, of an array of this shape. Raises MyiaIndexError for a window that is not inside."""
+    rest, sizes = iter(positions), iter(shape)
     made: list[Any] = []
     for entry in spec:
         if entry is None:
             made.append(None)
-        elif entry == "int":
-            made.append(int(rest.pop(0)))
+            continue
+        size = next(sizes)
+        if entry == "int":
+            made.append(int(next(rest)))
+        elif entry[0] == "window":
+            made.append(_window(int(next(rest)), entry[1], size))
         else:
             _, start, stop, step = entry
             made.append(slice(start, None if stop < 0 else stop, step))
     return tuple(made)
+
+
+def _window(start: int, length: int, size: int) -> slice:
+    begin = start + size if start < 0 else start
+    if not 0 <= begin <= size - length or (length and start < 0 <= start + length):
+        raise error("M703", message=window_message(length, size))
+    return slice(begin, begin + length)
+
+
+def window_message(length: int, size: int) -> str:
+    return f"a slice of {length} items does not lie inside an axis of size {size}"
 
 
 def _check_known(shape: tuple[int, ...], spec: tuple[Any, ...], positions: list[Abstract]) -> None:
@@ -61,7 +77,9 @@ def _check_known(shape: tuple[int, ...], spec: tuple[Any, ...], positions: list[
     for entry in spec:
         if entry is None:
             continue
-        if entry == "int":
+        if entry[0] == "window":
+            rest.pop(0)
+        elif entry == "int":
             position = rest.pop(0)
             if position.is_known and not -shape[axis] <= position.value < shape[axis]:
                 raise error("M403", index=position.value, axis=f"axis {axis}", size=shape[axis])
@@ -77,8 +95,9 @@ def _index_infer(arguments: list[Abstract]) -> Type:
 
 
 def _index_value(x: Any, spec: tuple[Any, ...], *positions: Any) -> Any:
+    index = python_index(x.shape, spec, positions)
     try:
-        found = x[python_index(spec, positions)]
+        found = x[index]
     except IndexError as problem:
         raise error("M703", message=str(problem)) from None
     if isinstance(found, np.ndarray):
@@ -101,6 +120,7 @@ def _with_spec(name: str, d: Expr, static: list[Any], positions: list[Expr]) -> 
 
 index = Primitive("index", _index_infer, _index_value, _index_rule, Linear((0,)), Kernel("index"), "[ ]", False, frozenset({"index", "may_fail"}),
                   (Sample((_X, ("int", ("slice", 0, 3, 2)), 1), (0,)), Sample((_X, (None, ("slice", 0, 2, 1), "int"), -1), (0,)),
+                   Sample((_X, ("int", ("window", 2)), 1, 1), (0,)), Sample((_X, (("window", 1), ("window", 2)), -2, 0), (0,)),
                    Sample((_X, ("int", "int"), 0, 2), (0,))), "NumPy, basic indexing")
 
 
@@ -111,7 +131,7 @@ def _scatter_infer(arguments: list[Abstract]) -> Type:
 
 def _scatter_value(d: Any, shape: tuple[int, ...], spec: tuple[Any, ...], *positions: Any) -> Any:
     result = np.zeros(shape, np.asarray(d).dtype)
-    result[python_index(spec, positions)] += d
+    result[python_index(shape, spec, positions)] += d
     return result
 
 
@@ -121,7 +141,8 @@ def _scatter_rule(d0: Expr, shape: Expr, spec: Expr, *rest: Expr) -> tuple[Any, 
 
 
 scatter = Primitive("scatter", _scatter_infer, _scatter_value, _scatter_rule, Linear((0,)), Kernel("scatter"), "scatter", False, frozenset({"index"}),
-                    (Sample((np.array([1.0, 2.0]), (2, 3), ("int", ("slice", 0, 3, 2)), 1), (0,)),), "the adjoint of index")
+                    (Sample((np.array([1.0, 2.0]), (2, 3), ("int", ("slice", 0, 3, 2)), 1), (0,)),
+                     Sample((np.array([1.0, 2.0]), (2, 3), ("int", ("window", 2)), 1, 1), (0,))), "the adjoint of index")
 
 
 def _index_add_infer(arguments: list[Abstract]) -> Type:
@@ -130,7 +151,7 @@ def _index_add_infer(arguments: list[Abstract]) -> Type:
 
 def _index_add_value(x: Any, d: Any, spec: tuple[Any, ...], *positions: Any) -> Any:
     result = np.array(x)
-    result[python_index(spec, positions)] += d
+    result[python_index(x.shape, spec, positions)] += d
     return result
 
 
@@ -140,13 +161,15 @@ def _index_add_rule(x: Expr, d0: Expr, spec: Expr, *rest: Expr) -> tuple[Any, ..
 
 
 index_add = Primitive("index_add", _index_add_infer, _index_add_value, _index_add_rule, Linear((0, 1)), Kernel("index_add"), "add at", False,
-                      frozenset({"index"}), (Sample((_X, 2.0, ("int", "int"), 0, 1), (0, 1)),), "docs/operations.md")
+                      frozenset({"index"}), (Sample((_X, 2.0, ("int", "int"), 0, 1), (0, 1)),
+                                             Sample((_X, np.array([1.0, 2.0]), (("window", 2), "int"), 0, 1), (0, 1))), "docs/operations.md")
 
 
 def _index_set_value(x: Any, v: Any, spec: tuple[Any, ...], *positions: Any) -> Any:
     result = np.array(x)
+    index = python_index(x.shape, spec, positions)
     try:
-        result[python_index(spec, positions)] = v
+        result[index] = v
     except IndexError as problem:
         raise error("M703", message=str(problem)) from None
     return result
@@ -174,7 +197,8 @@ def _index_set_rule(x: Expr, v: Expr, spec: Expr, *rest: Expr) -> tuple[Any, ...
 
 index_set = Primitive("index_set", _index_set_infer, _index_set_value, _index_set_rule, Linear((0, 1)), Kernel("index_set"), "set", False,
                       frozenset({"index", "may_fail"}), (Sample((_X, 2.0, ("int", "int"), 0, 1), (0, 1)),
-                                                         Sample((_X, np.array([1.0, 2.0]), (("slice", 0, 2, 1), "int"), -1), (0, 1))),
+                                                         Sample((_X, np.array([1.0, 2.0]), (("slice", 0, 2, 1), "int"), -1), (0, 1)),
+                                                         Sample((_X, np.array([1.0, 2.0]), ("int", ("window", 2)), 0, 1), (0, 1))),
                       "NumPy, assignment to a basic index")
 
 
@@ -206,4 +230,4 @@ check_length = Primitive("check_length", lambda a: a[0].type, _check_length_valu
 
 FAMILY: tuple[Primitive, ...] = (index, scatter, index_add, index_set, check_index, check_length)
 
-__all__ = ["FAMILY", "python_index", "result_shape", "slice_length"]
+__all__ = ["FAMILY", "python_index", "result_shape", "slice_length", "window_message"]

@@ -185,6 +185,14 @@ def _range(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
     return _marked(builder, RANGE_, start, stop, step)
 
 
+def _last_of_range(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
+    """The last value of a range, where it is known before running (an empty one has none that matters)."""
+    values = [x.value for x in arguments]
+    if not all(type(v) is int for v in values) or not values[2]:
+        return arguments[1]
+    return known(builder, next(iter(reversed(range(*values))), values[0]))
+
+
 def as_int(x: Expr) -> Expr:
     """A bound of a range."""
     if isinstance(x.type, Scalar) and x.type.dtype in ("bool", "int32", "int64"):
@@ -314,6 +322,7 @@ def _of_one(function: Callable[[Expr], Expr]) -> Expand:
 
 
 ITERATION: dict[str, Operation] = {
+    "last_of_range": Operation("last", _last_of_range, "last"),
     "as_int": Operation("int", _of_one(as_int), "int"),
     "iter_start": Operation("iterate", _of_one(start_of), "iterate"),
     "iter_more": Operation("more", _of_one(more_of), "more?"),

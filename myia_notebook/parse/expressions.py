@@ -22,6 +22,7 @@ from myia_notebook.parse.names import assigned
 from myia_notebook.parse.resolve import MISSING, Instance, ParseSession, is_constant, is_plain, is_python_function, suggestion, unwrap
 from myia_notebook.parse.scope import Binding, Environment, Function
 from myia_notebook.parse.subset import SourceText
+from myia_notebook.parse.windows import window
 from myia_notebook.provenance import Provenance
 
 SWITCH, MAKE_TUPLE = PRIMITIVES["switch"], PRIMITIVES["make_tuple"]
@@ -40,6 +41,8 @@ class Expressions:
 
     def __init__(self, session: ParseSession, source: SourceText) -> None:
         self.session, self.source = session, source
+        self.counters: dict[int, tuple[Node, Node]] = {}
+        """The first and the last value of each counter of a loop over a range, by the node's id."""
 
     # -- helpers
 
@@ -399,7 +402,10 @@ class Expressions:
     def _index(self, e: ast.expr, env: Environment, f: Function) -> Node:
         if isinstance(e, ast.Slice):
             bounds = [Constant(None) if b is None else self.expression(b, env, f) for b in (e.lower, e.upper, e.step)]
-            return self.operation(env, NAMED["make_slice"], e, *bounds)
+            more: list[Node] = []
+            if e.lower is not None and e.upper is not None and e.step is None:
+                more = window(bounds[0], bounds[1], self.counters, lambda what, *operands: self.operation(env, what, e, *operands))
+            return self.operation(env, NAMED["make_slice"], e, *bounds, *more)
         return self.expression(e, env, f)
 
     def _attribute(self, e: ast.Attribute, env: Environment, f: Function) -> Node:

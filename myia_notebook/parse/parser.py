@@ -586,8 +586,12 @@ class _Loop:
                                p.operation(head, operator.gt, call, i, stop))
             return p.operation(head, np.logical_or, call, up, down)
 
+        def take(body: Environment) -> None:
+            p.counters[self.hidden[0].id] = (start, p.operation(self.env, NAMED["last_of_range"], call, start, stop, step))
+            p.bind(s.target, self.hidden[0], body, f)
+
         name = s.target.id if isinstance(s.target, ast.Name) else ""
-        return ([(name, start)], test, lambda body: p.bind(s.target, self.hidden[0], body, f),
+        return ([(name, start)], test, take,
                 lambda end: [p.operation(end, operator.add, call, self.hidden[0], step)])
 
     @staticmethod

@@ -133,6 +133,43 @@ def f(x, i):
         return 0.0
     return np.sum(x[i:]) ** 2 + f(x, i + 1)
 """, (_R.randn(4), 1)),
+    "windows": ("""
+def f(x, k):
+    t, h = 0.0, k.shape[0] // 2
+    for i in range(h, len(x) - h):
+        t += (x[i - h:i + h + 1] @ k) ** 2
+    return t
+""", (_R.randn(8), _R.randn(3))),
+    "blocks": ("""
+def f(x):
+    n, t = 3, 0.0
+    for b in range(x.shape[0] // n):
+        low = b * n
+        high = low + n
+        t += np.sum(x[b * n:(b + 1) * n]) ** 2 + np.max(x[low:high])
+    return t
+""", (_R.randn(12),)),
+    "convolution by windows": ("""
+def f(image, k):
+    height, width = k.shape
+    out = np.zeros((image.shape[0] - height + 1, image.shape[1] - width + 1))
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = np.sum(image[i:i + height, j:j + width] * k)
+    return np.sum(np.tanh(out))
+""", (_R.randn(5, 6), _R.randn(2, 3))),
+    "assignment to windows": ("""
+def f(x, w):
+    y = np.zeros(len(x) + 2)
+    for i in range(len(x)):
+        y[i:i + 3] += x[i] * w
+    return np.sum(y ** 2)
+""", (_R.randn(6), _R.randn(3))),
+    "a window from the data": ("""
+def f(x):
+    i = np.argmax(x)
+    return np.sum(x[i - 1:i + 2] ** 3)
+""", (np.array([1.0, 2.0, 5.0, 3.0, 0.0]),)),
     "in a method": ("""
 @dataclass(frozen=True)
 class Prefixes:
@@ -205,3 +242,25 @@ def test_linspace() -> None:
     for got, wanted in zip(myia(f)(1.5, -2.5), f(1.5, -2.5)):
         assert np.allclose(got, wanted, rtol=1e-15) and np.shape(got) == np.shape(wanted)
     assert np.allclose(grad(lambda a, b: np.linspace(a, b, 5)[1] ** 2, "*")(1.5, 2.5), (2 * 1.75 * 0.75, 2 * 1.75 * 0.25))
+
+
+@pytest.mark.parametrize("backend", ["vm", "numba"])
+def test_a_window_that_is_not_inside(backend: str) -> None:
+    """Python would give fewer items: an error, never a wrong value."""
+    f = myia(lambda x, y: np.sum(x[np.argmax(y) - 2:np.argmax(y) + 1]), backend=backend)
+    x = np.arange(4.0) + 1.0
+    assert f(x, x) == 9.0 and f(x, np.array([0.0, 0.0, 1.0, 0.0])) == 6.0
+    for y in (x[::-1], np.array([0.0, 1.0, 0.0, 0.0])):
+        with pytest.raises(IndexError, match="3 items") as found:
+            f(x, y.copy())
+        assert isinstance(found.value, MyiaError) and str(found.value).count("M703") == 1
+
+
+def test_a_long_loop_over_windows_is_not_unrolled() -> None:
+    f = compile_source("import numpy as np\ndef f(x):\n    t = 0.0\n    for i in range(len(x) - 2):\n        t += np.prod(x[i:i + 3])\n    return t\n")["f"]
+    x = np.linspace(0.5, 1.5, 5000)
+    assert np.isclose(f(x), np.sum(x[:-2] * x[1:-1] * x[2:]))
+    expected = np.zeros(5000)
+    for k in range(3):
+        expected[k:4998 + k] += np.prod([x[j:4998 + j] for j in range(3) if j != k], axis=0)
+    assert np.allclose(grad(f)(x), expected)
