@@ -36,6 +36,7 @@ from myia_notebook.ir.types import (
     sensitivity,
 )
 from myia_notebook.ops.environment import Label
+from myia_notebook.lower.tapes import tapes
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.primitive import Unsupported
 from myia_notebook.ops.table import PRIMITIVES
@@ -101,6 +102,7 @@ class Plan:
 def lower(root: Graph) -> Plan:
     """The plan for an optimized program."""
     root, _ = clone(root)
+    tapes(root)
     sums = _expand_sums(root)
     graphs = reachable(root)
     for g in graphs:
