@@ -124,7 +124,7 @@ class NativeFunction:
         self.argument_words = sum(len(words(t)) for t in self.parameters)
         self.result_words = len(words(self.result))
         self._keeps_arena = needs_arena(self.result)
-        self._free = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(engine.get_function_address("myia_free_arena"))
+        self._free = ctypes.PYFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(engine.get_function_address("myia_free_arena"))
         self._pack = [_packer(t) for t in self.parameters]
         self._unpack = _unpacker(self.result)
         self._arrays = array_words(self.result)

@@ -34,7 +34,7 @@ from myia_notebook.provenance import Span
 PARTIAL, MAKE_TUPLE, GETITEM, SWITCH, SEQUENCE, RAISE, PRINT, ENV_MAKE, ENV_GET, CLOSURE_IS, CLOSURE_GET, CAST = (PRIMITIVES[n] for n in (
     "partial", "make_tuple", "tuple_getitem", "switch", "sequence", "raise_", "print_", "env_make", "env_get", "closure_is", "closure_get", "cast"))
 WORD = {"f": F64, "s": F32, "i": I64, "w": I32, "b": I1, "p": I64}
-CHUNK = 1 << 16
+OWN_STACK, OWN_ARENA = 1024, 2048
 POLL = (1 << 16) - 1
 
 
@@ -204,16 +204,26 @@ class Machine:
         b = self.b
         self.top, self.end, self.chunks, self.used = (b.alloca(I64, name=n) for n in ("top", "end", "chunks", "used"))
         self.stack, self.sp, self.room = (b.alloca(I64, name=n) for n in ("stack", "sp", "room"))
-        for slot in (self.top, self.end, self.chunks, self.used, self.stack, self.sp, self.room):
-            b.store(self.int(0), slot)
+        own, self.first = (b.ptrtoint(self._own(n), I64) for n in (0 if self.keeps_arena else OWN_ARENA, OWN_STACK))
+        for slot, start in ((self.top, own), (self.end, own), (self.chunks, self.int(0)), (self.used, self.int(0)), (self.stack, self.first),
+                            (self.sp, self.first), (self.room, self.first)):
+            b.store(start, slot)
+        b.store(b.add(own, self.int(0 if self.keeps_arena else OWN_ARENA)), self.end)
+        b.store(b.add(self.first, self.int(OWN_STACK)), self.room)
         pp = I64.as_pointer()
         self.refill = self.ops.external("myia_arena_refill", I64, [I64, pp, pp, pp, pp])
-        self.grow = self.ops.external("myia_stack_grow", I64, [I64, pp, pp, pp])
+        self.grow = self.ops.external("myia_stack_grow", I64, [I64, pp, pp, pp, I64])
         self.free_all = self.ops.external("myia_free", ir.VoidType(), [I64, I64])
         self.poll = self.ops.external("PyErr_CheckSignals", I32, [])
         byte = ir.IntType(8).as_pointer()
         self.save_thread = self.ops.external("PyEval_SaveThread", byte, [])
         self.restore_thread = self.ops.external("PyEval_RestoreThread", ir.VoidType(), [byte])
+
+    def _own(self, size: int) -> Any:
+        """Memory in the frame of the machine itself."""
+        made = self.b.alloca(ir.ArrayType(I64, max(size // 8, 1)))
+        made.align = 64
+        return made
 
     def allocate(self, size: int) -> Any:
         """The address of `size` fresh bytes in the arena (64-byte aligned when large)."""
@@ -254,7 +264,7 @@ class Machine:
         full, fits = self.block("grow"), self.block("push")
         b.cbranch(b.icmp_unsigned(">", new, b.load(self.room)), full, fits).set_weights([1, 10000])
         b.position_at_end(full)
-        ok = b.call(self.grow, [self.int(8 * size), self.stack, self.sp, self.room])
+        ok = b.call(self.grow, [self.int(8 * size), self.stack, self.sp, self.room, self.first])
         bad, good = self.block("too_deep"), self.block("grown")
         b.cbranch(b.icmp_unsigned("==", ok, self.int(0)), bad, good)
         b.position_at_end(bad)
@@ -282,7 +292,8 @@ class Machine:
             address = self.b.ptrtoint(self.function.args[1], I64)
             self.store(self.b.select(ok, chunks, self.int(0)), address, len(words(self.plan.root.result)), "i")  # type: ignore[arg-type]
             chunks = self.b.select(ok, self.int(0), chunks)
-        self.b.call(self.free_all, [chunks, self.b.load(self.stack)])
+        stack = self.b.load(self.stack)
+        self.b.call(self.free_all, [chunks, self.b.select(self.b.icmp_unsigned("==", stack, self.first), self.int(0), stack)])
         self.b.ret(self.b.load(self.status))
 
     # -- entries, calls, returns

@@ -79,11 +79,12 @@ class Component:
     calls: dict[int, Apply] = field(default_factory=dict)
     contexts: dict[int, dict[int, list[Wrap]]] = field(default_factory=dict)
     early: dict[int, list[Apply]] = field(default_factory=dict)
+    wrapped: set[int] = field(default_factory=set)
     unchanged: set[int] = field(default_factory=set)
 
     def items(self, g: Graph) -> dict[int, Type]:
-        """The closures in the result of g: position and type (a result that is a closure is item 0)."""
-        return {i: t for i, t in enumerate(_items(g.result)) if isinstance(t, Function)}
+        """The closures in the result of g that are wrapped on the way: position and type (a result that is a closure is item 0)."""
+        return {i: t for i, t in enumerate(_items(g.result)) if i in self.wrapped}
 
 
 def _items(t: Type | None) -> tuple[Type, ...]:
@@ -170,12 +171,11 @@ def _component(graphs: list[Graph], uses: _Uses) -> Component | None:
     leaves = [graph_constant(x) for g in graphs for n in schedule(g) if is_call_of(n, BRANCH) for x in n.inputs[2:4]]
     placed = {a.id for a in leaves if a is not None and a.id not in ids and a.id not in uses.called and len(uses.arms[a.id]) == 1}
     component = Component(graphs, ids, entry, {*jumped, entry.id}, placed)
-    wraps = 0
     for g in graphs:
         if not _describe(component, g):
             return None
-        wraps += sum(map(len, component.contexts[g.id].values()))
-    if not wraps:
+        component.wrapped |= {i for i, wraps in component.contexts[g.id].items() if wraps}
+    if not component.wrapped:
         return None
     component.unchanged = _unchanged(component)
     return component

@@ -119,8 +119,8 @@ class _Turn:
         for early in self.c.early[task.old.id]:
             known[early.id] = _copied(task.new, early, known)
         pending = {i: list(wraps) for i, wraps in task.pending.items()}
-        for i, wraps in self.c.contexts[task.old.id].items():
-            pending.setdefault(i, []).extend(w.mapped(known) for w in wraps)
+        for i in pending:
+            pending[i] += [w.mapped(known) for w in self.c.contexts[task.old.id][i]]
         target = callee_of(node)
         arguments = [x if isinstance(x, Constant) else known[x.id] for x in node.inputs[1:]]
         if target is not None:
@@ -129,13 +129,14 @@ class _Turn:
         assert task.new.result is not None
         here = replace(task, pending=pending)
         arms = [self.arm(graph_constant(x), arguments[3:], here) for x in node.inputs[2:4]]
-        more = self.carried(here)
+        more = self.carried(here, arguments[3:])
         task.new.output = Builder(task.new, node.provenance).apply(BRANCH, arguments[0], *map(Constant, arms), *arguments[3:], *more, type=task.new.result)
 
-    def carried(self, task: _Task) -> list[Node]:
+    def carried(self, task: _Task, arguments: list[Node]) -> list[Node]:
         """The nodes that an arm needs besides its arguments: chains, what pending wraps save, what no step changes."""
+        given = {x.id for x in arguments}
         nodes = [*task.chains.values(), *(x for wraps in task.pending.values() for w in wraps for x in w.operands), *task.constant.values()]
-        return list({x.id: x for x in nodes if not isinstance(x, Constant)}.values())
+        return list({x.id: x for x in nodes if not isinstance(x, Constant) and x.id not in given}.values())
 
     def arm(self, old: Graph | None, arguments: list[Node], task: _Task) -> Graph:
         """An arm of the branch that leads on: written anew with what it carries."""
@@ -144,8 +145,8 @@ class _Turn:
         new.result = self.c.entry.result
         for p, x in zip(old.parameters, arguments):
             new.add_parameter(p.name, p.type, p.provenance)
-        known: dict[int, Node] = {}
-        for x in self.carried(task):
+        known: dict[int, Node] = dict(zip((x.id for x in arguments), new.parameters))
+        for x in self.carried(task, arguments):
             known[x.id] = new.add_parameter(x.name, x.type, x.provenance)
         inner = _Task(old, new, {i: known[x.id] for i, x in task.chains.items()},
                       {i: [w.mapped(known) for w in wraps] for i, wraps in task.pending.items()},
