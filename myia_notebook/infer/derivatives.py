@@ -398,11 +398,11 @@ def _vjp(engine: Engine, context: Context, node: Apply, operands: list[Abstract]
     primals = operands[1:]
     assert isinstance(f.type, FunctionSet)
     result = yield from engine._call_value(context, node, f, primals)
-    calls = context.uses.get(node.id)
+    calls, recipe = context.uses.get(node.id), _recipe(f.type, len(primals))
     if result.type != NEVER:
         _check_data("the result of a function that is differentiated", result.type)
     label = engine.make_label(gradient_template(Request("pullback", "*"), 1 + len(primals)), (f, *primals))
-    context.uses[node.id] = VjpUse(label, calls)
+    context.uses[node.id] = VjpUse(label, calls, recipe)
     return Abstract(Tuple((result.type, FunctionSet((label,)))))
 
 
@@ -650,13 +650,25 @@ def _is_function(x: Node) -> bool:
 
 @dataclass(slots=True)
 class VjpUse(Use):
+    """The value comes out of the forward pass ▶f that the backpropagator starts from: where both are in one program, the two calls of ▶f are
+    equal nodes and become one, so that f runs once however often the backpropagator is called."""
+
     label: Label
     calls: Any
+    recipe: list[Any]
 
     def build(self, body: _Body, builder: Builder, node: Apply, operands: list[Node], t: Type) -> Node:
+        from myia_notebook.gradient.classes import contains_function
         f, *primals = operands
         assert isinstance(t, Tuple)
-        value = body._unknown_call(builder, f, self.calls, primals, len(primals), (), Abstract(t.items[0]))
+        result = None if t.items[0] == NEVER else _member(f).result
+        if result is None or result == NEVER or contains_function(result):
+            value = body._unknown_call(builder, f, self.calls, primals, len(primals), (), Abstract(t.items[0]))
+        else:
+            options = GradientOptions((), False, True, has_seed=True)
+            arguments = [*_arguments(body, builder, f, self.recipe, primals), builder.zero(sensitivity(result))]
+            pair = builder.apply(GRADIENT_CALL, f, Constant(options, Static(options)), *arguments, type=Tuple((result, UNIT)))
+            value = body.fit(builder, builder.item(pair, 0), t.items[0])
         back = body._closure(builder, self.label, operands, Abstract(FunctionSet((self.label,))))
         return builder.tuple(value, back)
 
