@@ -125,7 +125,7 @@ def _list_slice(x: Expr, n: Expr, where: Any, place: Expr) -> Expr:
     if isinstance(where, SliceValue):
         start, stop, step = (None if v is None else known(builder, v) for v in (where.start, where.stop, where.step))
     else:
-        start, stop, step = (None if p.type == NONE else convert(p, INT) for p in tuple_items(place)[1:])
+        start, stop, step = (None if p.type == NONE else convert(p, INT) for p in tuple_items(place)[1:4])
     size = 1 if step is None else step.value
     if not isinstance(size, int):
         raise error("M306", what="the step of a slice of a list", hint="write the step as a number")
