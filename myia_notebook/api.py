@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from myia_notebook.boundary import ClosureValue, returned_value
-from myia_notebook.emit.call_result import MISS, Status
+from myia_notebook.emit.call_result import MISS
+from myia_notebook.emit.vectorcall import Direct, direct, install
 from myia_notebook.errors import MyiaError, error
 from myia_notebook.infer import structures
 from myia_notebook.infer.structures import has_parts, parts_of, structure_of
@@ -96,7 +97,7 @@ def input_types(values: list[Any]) -> list[Abstract]:
     return [Abstract(_argument_type(values[i], i), values[i]) for i in data_positions(values)]
 
 
-class Caller:
+class Caller(Direct):
     """Calls `derivative` of a function on Python values. The base of compiled functions and of gradients; thread-safe."""
 
     def __init__(self, function: Any, derivative: Derivative, backend: str | None = None) -> None:
@@ -108,21 +109,23 @@ class Caller:
         self._cache: dict[Any, Specialization] = {}
         self._fixed: dict[Any, tuple[int, ...]] = {}
         self._lock = threading.RLock()
-        self._native: tuple[Callable[..., Any], Any] | None = None
-        """The machine-code entry of the last specialization, tried first, and the program that names its errors."""
+        self._native: Callable[..., Any] | None = None
+        """The machine-code entry of the last specialization, tried first."""
+        self._entered: list[Any] = []
+        """The programs that were called directly: kept, for another thread may be inside one."""
         functools.update_wrapper(self, getattr(self._function, "__func__", self._function), updated=())
         self._steps: tuple[Derivative, ...] = (derivative,) if derivative.kind is not None else ()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         native = self._native
         if native is not None and not kwargs:
-            fast, program = native
-            try:
-                result = fast(*args)
-            except Status as status:
-                program.fail(status.args[0])
+            result = native(*args)
             if result is not MISS:
                 return result
+        return self._call_slowly(*args, **kwargs)
+
+    def _call_slowly(self, /, *args: Any, **kwargs: Any) -> Any:
+        """The call when machine code cannot answer it at once: finds or makes the specialization."""
         values = self._bind(args, kwargs)
         specialization = self._specialize(values)
         self._remember(specialization)
@@ -134,7 +137,10 @@ class Caller:
         program = specialization.unit.code
         fast = getattr(program, "fast", None) if specialization.convert is None and not specialization.fixed else None
         if fast is not None and len(specialization.takes) == self._plain_count:
-            self._native = fast, program
+            self._native = fast
+            if not any(p is program for p in self._entered):
+                self._entered.append(program)
+            install(self, program.direct)
 
     @functools.cached_property
     def _plain_count(self) -> int:
@@ -239,6 +245,10 @@ class Gradient(Caller):
         for step in self._steps:
             head = _derive(graph, head, step)
         return head
+
+
+direct(MyiaFunction)
+direct(Gradient)
 
 
 def myia(function: Any = None, *, backend: str | None = None) -> Any:

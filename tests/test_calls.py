@@ -145,3 +145,33 @@ def test_first_calls_from_several_threads() -> None:
     for i in range(8):
         assert found[i][0] == python(0.5 + i * 0.01, 3) and found[i][3] == python(1, 3)
         assert found[i][1:3] == found[0][1:3]
+
+
+def test_objects_are_called_directly_where_the_interpreter_allows() -> None:
+    """The field of `Direct` is set after the first call; names, other types and errors still go where they should."""
+    import ctypes
+
+    from myia_notebook.emit import vectorcall
+    f = myia(lambda a, b: a / b)
+    assert f(3.0, 2.0) == 1.5
+    field = ctypes.c_int64.from_address(id(f) + object.__basicsize__).value if vectorcall._is_expected() else 1
+    assert field != 0
+    assert list(map(f, [1.0, 2.0], [4.0, 4.0])) == [0.25, 0.5]
+    assert f(*(3.0, 4.0)) == 0.75 and f(b=2.0, a=1.0) == 0.5 and f(1.0, b=4.0) == 0.25
+    with pytest.raises(ZeroDivisionError):
+        f(1.0, 0.0)
+    with pytest.raises(TypeError):
+        f(1.0)
+    np.testing.assert_array_equal(f(np.array([1.0, 2.0]), 2.0), [0.5, 1.0])
+
+
+def test_new_arrays_come_from_numpy() -> None:
+    from myia_notebook.emit.call import array_maker
+    f = myia(lambda a: (a * 2, a.T + 0.5))
+    a = np.arange(6.0).reshape(2, 3)
+    for _ in range(3):
+        doubled, turned = f(a)
+        np.testing.assert_array_equal(doubled, a * 2)
+        np.testing.assert_array_equal(turned, a.T + 0.5)
+        assert doubled.flags.owndata and doubled.flags.writeable and doubled.flags.c_contiguous
+    assert isinstance(array_maker(), int)

@@ -1,8 +1,8 @@
-"""The call from Python, in machine code: a C function in CPython's own calling convention (METH_FASTCALL) around the program.
+"""The call from Python, in machine code: C functions in CPython's own calling conventions (METH_FASTCALL, vectorcall) around the program.
 
     check that nothing the program read has been rebound     pointers in dicts, cells and functions, compared
     check the arguments: exact classes, dtypes, shapes       a mismatch returns MISS, and the slow path in Python takes over
-    unpack, run the program, make the result                 an error raises `Status`, which Python turns into the user's error
+    unpack, run the program, make the result                 an error calls `Failure`, which raises the user's error
 
 Only for arguments and results that are numbers, arrays and tuples of them. The layout of float and array objects is that of CPython's and
 NumPy's public headers (`PyFloatObject`, `PyArrayObject_fields`); everything else goes through their C API.
@@ -10,20 +10,25 @@ NumPy's public headers (`PyFloatObject`, `PyArrayObject_fields`); everything els
 from __future__ import annotations
 
 import ctypes
+import functools
+import sys
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
-from myia_notebook.emit.call_result import MISS, Status
+from myia_notebook.emit.call_result import MISS, Failure
 from myia_notebook.emit.scalar import F32, F64, I32, I64
 from myia_notebook.ir.types import Array, NoneType, Scalar, Tuple, Type
 from myia_notebook.lower.plan import words
 
-NAME = "myia_call"
+NAME, DIRECT = "myia_call", "myia_vectorcall"
+SLOW = "_call_slowly"
+"""The method of a `Direct` object (`emit.vectorcall`) that takes over when machine code cannot."""
 _METH_FASTCALL = 0x0080
 _VALUE = 16  # where the value of a float, a NumPy scalar and a cell, and the data pointer of an array lie
 _RANK, _DIMENSIONS, _DESCRIPTOR, _FLAGS = 24, 32, 56, 64
+_PYARRAY_TYPE, _PYARRAY_NEW = 2, 93  # places in NumPy's table of functions, part of its ABI
 _CONTIGUOUS_ALIGNED = 0x0001 | 0x0100
 
 
@@ -51,6 +56,7 @@ class CallCode:
         self.b = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.miss = self.function.append_basic_block("miss")
         self.keep: list[Any] = []
+        self.failure = Failure()
 
     # -- small pieces
 
@@ -106,9 +112,9 @@ class CallCode:
         b.ret(self.int(0))
         b.position_at_end(wrong)
         number = self.call("PyLong_FromLongLong", I64, status)
-        self.call("PyErr_SetObject", ir.VoidType(), self.object(Status), number)
+        nothing = self.call("PyObject_CallOneArg", I64, self.object(self.failure), number)
         self.call("Py_DecRef", ir.VoidType(), number)
-        b.ret(self.int(0))
+        b.ret(nothing)
         b.position_at_end(good)
         value, _ = self._made(self.result, made, 0, arrays)
         b.ret(value)
@@ -116,6 +122,30 @@ class CallCode:
         miss = self.object(MISS)
         self.call("Py_IncRef", ir.VoidType(), miss)
         b.ret(miss)
+
+    def build_direct(self) -> None:
+        """The same for calls of the object itself: vectorcall(callable, arguments, count, names). What machine code cannot do, its method `SLOW` does."""
+        inner = self.function
+        self.function = ir.Function(self.m.module, ir.FunctionType(I64, [I64, I64, I64, I64]), DIRECT)
+        callable_, arguments, count, names = self.function.args
+        self.b = b = ir.IRBuilder(self.function.append_basic_block("entry"))
+        positional, missed, slow, answered = (self.function.append_basic_block(n) for n in ("positional", "missed", "slow", "answered"))
+        count = b.and_(count, self.int((1 << 63) - 1))  # the topmost bit says that arguments[-1] is free
+        b.cbranch(b.icmp_unsigned("==", names, self.int(0)), positional, slow)
+        b.position_at_end(positional)
+        result = b.call(inner, [callable_, arguments, count])
+        miss = self.object(MISS)
+        b.cbranch(b.icmp_unsigned("==", result, miss), missed, answered).set_weights([1, 1000])
+        b.position_at_end(missed)
+        self.call("Py_DecRef", ir.VoidType(), miss)
+        b.branch(slow)
+        b.position_at_end(answered)
+        b.ret(result)
+        b.position_at_end(slow)
+        method = self.call("PyObject_GetAttr", I64, callable_, self.object(sys.intern(SLOW)))
+        value = self.call("PyObject_Vectorcall", I64, method, arguments, count, names)
+        self.call("Py_DecRef", ir.VoidType(), method)
+        b.ret(value)
 
     def _nothing_rebound(self) -> None:
         for namespace, name, value in self.session.names():
@@ -173,10 +203,27 @@ class CallCode:
         from myia_notebook.lower.plan import array_words
         found: dict[int, Any] = {}
         for place, t in array_words(self.result):
-            array = self.call("PyObject_CallObject", I64, self.object(np.empty), self.object((t.shape, np.dtype(t.dtype))))
+            array = self._new_array(t)
+            made_it, no_memory = self.function.append_basic_block("made"), self.function.append_basic_block("no_memory")
+            self.b.cbranch(self.b.icmp_unsigned("==", array, self.int(0)), no_memory, made_it).set_weights([1, 1000])
+            self.b.position_at_end(no_memory)
+            self.b.ret(self.int(0))
+            self.b.position_at_end(made_it)
             self.b.store(self.load(array, _VALUE), self.b.inttoptr(self.b.add(made, self.int(8 * place)), I64.as_pointer()))
             found[place] = array
         return found
+
+    def _new_array(self, t: Array) -> Any:
+        new = array_maker()
+        if not new:
+            return self.call("PyObject_CallObject", I64, self.object(np.empty), self.object((t.shape, np.dtype(t.dtype))))
+        dimensions = (ctypes.c_ssize_t * max(len(t.shape), 1))(*t.shape)
+        self.keep.append(dimensions)
+        signature = ir.FunctionType(I64, [I64, I32, I64, I32, I64, I64, I32, I32, I64])
+        zero, none = self.int(0), ir.Constant(I32, 0)
+        return self.b.call(self.b.inttoptr(self.int(new), signature.as_pointer()),
+                           [self.object(np.ndarray), ir.Constant(I32, len(t.shape)), self.int(ctypes.addressof(dimensions)),
+                            ir.Constant(I32, np.dtype(t.dtype).num), zero, zero, none, none, zero])
 
     def _made(self, t: Type, made: Any, at: int, arrays: dict[int, Any]) -> tuple[Any, int]:
         """The Python object of a result (a new reference), and the next word."""
@@ -218,6 +265,26 @@ class CallCode:
         return self.call("PyLong_FromLongLong", I64, self.load(made, 8 * at))
 
 
+@functools.cache
+def array_maker() -> int:
+    """The address of NumPy's `PyArray_New`, tried once; 0 where it is not what we think."""
+    try:
+        from numpy._core import _multiarray_umath as core
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        table = pointer(core._ARRAY_API, None)  # type: ignore[attr-defined]
+        address = ctypes.c_void_p.from_address(table + 8 * _PYARRAY_NEW).value or 0
+        if ctypes.c_void_p.from_address(table + 8 * _PYARRAY_TYPE).value != id(np.ndarray):
+            return 0
+        make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p,
+                                 ctypes.c_int, ctypes.c_int, ctypes.c_void_p)(address)
+        shape = (ctypes.c_ssize_t * 2)(3, 5)
+        made = make(np.ndarray, 2, ctypes.addressof(shape), np.dtype(np.float32).num, None, None, 0, 0, None)
+        return address if made.shape == (3, 5) and made.dtype == np.float32 and made.flags.c_contiguous else 0
+    except (ImportError, AttributeError):
+        return 0
+
+
 def python_function(address: int, keep: list[Any]) -> Any:
     """The Python callable around the emitted function."""
     definition = _MethodDef(b"myia_program", address, _METH_FASTCALL, None)
@@ -227,4 +294,4 @@ def python_function(address: int, keep: list[Any]) -> Any:
     return new(ctypes.addressof(definition), None, None)
 
 
-__all__ = ["NAME", "CallCode", "is_supported", "python_function"]
+__all__ = ["DIRECT", "NAME", "CallCode", "is_supported", "python_function"]

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from myia_notebook.emit.call import NAME, CallCode, is_supported, python_function
+from myia_notebook.emit.call import DIRECT, NAME, CallCode, is_supported, python_function
 from myia_notebook.emit.memory import Writer, bits, number, read
 from myia_notebook.errors import MyiaError, error
 from myia_notebook.gradient.classes import contains_function
@@ -59,13 +59,16 @@ def compile_cpu(plan: Plan, session: Any = None) -> NativeFunction:
     if plan.root.result is not None and is_supported(parameters, plan.root.result, session):
         call = CallCode(machine, parameters, plan.root.result, session)
         call.build()
+        call.build_direct()
         machine.keep.append(call.keep)
     text = _without_declarations(str(machine.module)) + helpers()
     with _lock:
         engine, address, optimized = _compile(text, machine.ops.symbols)
     function = NativeFunction(plan, machine, engine, address, text, optimized)
     if call is not None:
+        call.failure.program = function
         function.fast = python_function(engine.get_function_address(NAME), machine.keep)
+        function.direct = engine.get_function_address(DIRECT)
     return function
 
 
@@ -115,6 +118,7 @@ class NativeFunction:
     def __init__(self, plan: Plan, machine: Any, engine: Any, address: int, text: str, module: Any) -> None:
         self.errors = machine.errors
         self.fast: Any = None
+        self.direct = 0
         self.llvm_text = text
         self._messages, self._host = machine.messages, machine.host
         self._keep = (engine, machine.keep, module)
