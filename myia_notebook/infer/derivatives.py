@@ -227,15 +227,14 @@ def _gradient(engine: Engine, context: Context, node: Apply, asked: Request, f: 
     result = yield from _apply(engine, context, node, f, arguments, asked.names)
     recipe = _recipe(f.type, len(arguments), asked.names)
     wrt = resolve_wrt(asked, f.type, recipe)
+    wanted = [_part_type(recipe, path, arguments) for path in wrt]
+    if seed is None:
+        for t, path in zip(wanted, wrt):
+            _require_reals(t, _named(f.type.labels[0]), path)
     problem = _result_problem(asked, result.type)
     if problem is not None:
         return _later(context, node, problem)
-    types: list[Type] = []
-    for path in wrt:
-        t = _part_type(recipe, path, arguments)
-        if seed is None:
-            _require_reals(t, _named(f.type.labels[0]), path)
-        types.append(gradient_type(engine, t))
+    types = [gradient_type(engine, t) for t in wanted]
     if seed is not None and result.type != NEVER:
         try:
             _check_data("the result of a function that is differentiated", result.type)
