@@ -258,21 +258,36 @@ def myia(function: Any = None, *, backend: str | None = None) -> Any:
     return MyiaFunction(function, backend)
 
 
-def grad(f: Any, wrt: Any = 0, has_aux: bool = False, *, backend: str | None = None) -> Gradient:
+class CheckedGradient(Gradient):
+    """A derivative that is compared with differences at every call: see `gradient.check`. For finding mistakes; it is slow."""
+
+    _is_chain = False
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        from myia_notebook.compilation import explain
+        return explain(Gradient(self._function, self._derivative, self._backend), *self._bind(args, kwargs), check=True).value
+
+
+def derivative_of(f: Any, derivative: Derivative, backend: str | None, check: bool) -> Gradient:
+    return (CheckedGradient if check else Gradient)(f, derivative, backend)
+
+
+def grad(f: Any, wrt: Any = 0, has_aux: bool = False, *, backend: str | None = None, check: bool = False) -> Gradient:
     """The gradient of a real-valued function.
 
     `wrt`: the argument(s) to differentiate: an index, a name, a tuple of them, or "*" for all. The result has the structure of
     that argument (a tuple of such for several). float32 in gives float32 out; an argument that is not used has zeros. With `has_aux` the
     function returns (value, more) and the result is (gradient, more). Raises MyiaTypeError when the result is no real scalar (M602: use `vjp`
     or `jacobian`) or an argument is not real (M601). Works on Python functions, compiled functions, closures, lambdas, bound methods, partials
-    and other derivatives, and inside compiled programs, to any order.
+    and other derivatives, and inside compiled programs, to any order. With `check` every call is compared with differences of the function, and so
+    is every `custom_gradient` in it; M604 names the argument, the element and the operation that differ.
     """
-    return Gradient(f, Derivative("grad", wrt, has_aux), backend)
+    return derivative_of(f, Derivative("grad", wrt, has_aux), backend, check)
 
 
-def value_and_grad(f: Any, wrt: Any = 0, has_aux: bool = False, *, backend: str | None = None) -> Gradient:
+def value_and_grad(f: Any, wrt: Any = 0, has_aux: bool = False, *, backend: str | None = None, check: bool = False) -> Gradient:
     """Like `grad`, but the result is the pair (value, gradient), computed together; with `has_aux` ((value, more), gradient)."""
-    return Gradient(f, Derivative("value_and_grad", wrt, has_aux), backend)
+    return derivative_of(f, Derivative("value_and_grad", wrt, has_aux), backend, check)
 
 
 def make_unit(function: Any, values: list[Any], derivative: Derivative, backend: str | None,

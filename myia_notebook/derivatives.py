@@ -22,6 +22,7 @@ from myia_notebook.api import (
     Gradient,
     MyiaFunction,
     _input,
+    derivative_of,
     input_types,
     is_function,
     plain_function,
@@ -35,18 +36,18 @@ from myia_notebook.pipeline import Unit
 REMEMBERED = 64
 
 
-def jacobian(f: Any, wrt: Any = 0, *, backend: str | None = None) -> Gradient:
+def jacobian(f: Any, wrt: Any = 0, *, backend: str | None = None, check: bool = False) -> Gradient:
     """The Jacobian of a function of floats, arrays and structures of them.
 
     The shape of the result is that of the output followed by that of the argument; a structured output or argument gives that structure
     of blocks; several `wrt` give a tuple. Computed forwards or backwards, whichever takes fewer passes.
     """
-    return Gradient(f, Derivative("jacobian", wrt), backend)
+    return derivative_of(f, Derivative("jacobian", wrt), backend, check)
 
 
-def hessian(f: Any, wrt: Any = 0, *, backend: str | None = None) -> Gradient:
+def hessian(f: Any, wrt: Any = 0, *, backend: str | None = None, check: bool = False) -> Gradient:
     """The second derivatives of a real-valued function, by forward mode over reverse mode: shape of the argument twice."""
-    return Gradient(f, Derivative("hessian", wrt), backend)
+    return derivative_of(f, Derivative("hessian", wrt), backend, check)
 
 
 class CustomGradient(Gradient):

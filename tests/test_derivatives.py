@@ -479,15 +479,34 @@ def wrong(x: Any, y: Any) -> Any:
 
 def test_check_finds_a_wrong_gradient() -> None:
     made = myia.explain(grad(lambda x, y: wrong(x, y) * x, "*"), 2.0, 3.0, check=True)
-    with pytest.raises(ValueError, match=r"argument 1 \('y'\) is 6, but differences of the function give 4") as caught:
+    with pytest.raises(ValueError, match=r"the custom gradient of 'wrong' with respect to argument 1 \('y'\) is 3, but differences .* give 2") as caught:
         _ = made.value
     assert caught.value.code == "M604"  # type: ignore[attr-defined]
     made = myia.explain(lambda x: jvp(wrong, (x, 3.0), (0.0, 1.0))[1], 2.0, check=True)
-    with pytest.raises(ValueError, match="along the tangents is 3, but differences of the function give 2"):
+    with pytest.raises(ValueError, match=r"the custom gradient of 'wrong' with respect to argument 1 \('y'\)"):
         _ = made.value
     made = myia.explain(grad(lambda a: wrong(np.sum(a), a[1])), np.array([1.0, 2.0]), check=True)
-    with pytest.raises(ValueError, match=r"\('a'\)\[0\]|\('a'\)\[1\]"):
+    with pytest.raises(ValueError, match="the custom gradient of 'wrong'"):
         _ = made.value
+
+
+@custom_gradient
+def scaled(v: Any, w: Any) -> Any:
+    return v * w, lambda d: (d * w, np.sum(d * v) + np.array([0.0, 0.5]))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_derivative_that_checks_itself(backend: str) -> None:
+    """`check=True`: right ones are as without it; a wrong one is named with its argument, element and line."""
+    f = lambda a, b: np.sum(np.sin(a) * b)  # noqa: E731
+    a, b = np.array([0.3, 0.5]), np.array([2.0, -1.0])
+    for made in (grad(f, "*", backend=backend, check=True)(a, b), value_and_grad(f, "*", backend=backend, check=True)(a, b)[1]):
+        np.testing.assert_allclose(made, (np.cos(a) * b, np.sin(a)), rtol=1e-15)
+    np.testing.assert_allclose(hessian(f, backend=backend, check=True)(a, b), np.diag(-np.sin(a) * b), rtol=1e-14)
+    np.testing.assert_allclose(jacobian(lambda x: np.tanh(x), backend=backend, check=True)(a), np.diag(1 - np.tanh(a) ** 2), rtol=1e-14)
+    with pytest.raises(ValueError, match=r"custom gradient of 'scaled' with respect to argument 1 \('w'\)\[0\](.|\n)*line") as caught:
+        grad(lambda a: np.sum(scaled(a, 2.0 * a)), backend=backend, check=True)(a)
+    assert caught.value.code == "M604"  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("case", [

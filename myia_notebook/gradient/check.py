@@ -7,7 +7,8 @@ function, the arguments and the result. Then the function alone is run at neighb
 
 At a kink (the slopes from both sides differ) any value between the slopes is a subgradient and accepted. A point where f raises or is not
 finite is left out, and so is a function with `stop_gradient` in it, whose gradient is another on purpose. Raises M604 at the user's line
-with the argument and element that differ.
+with the argument and element that differ. Calls of functions with a `custom_gradient` are wrapped too, and compared first: a backpropagator that
+disagrees with its own function is named, and not only the gradient that it spoils.
 """
 from __future__ import annotations
 
@@ -57,10 +58,14 @@ def check_derivatives(typed: Graph, inputs: list[Any]) -> int:
     from myia_notebook.gradient.expand import expand_gradients
     from myia_notebook.vm import run
     root, _ = clone(typed)
-    sites = [site for graph in program_graphs(root) for site in _probed(graph)]
+    graphs = program_graphs(root)
+    sites = [site for graph in graphs for site in _probed(graph)]
     if not sites:
         return 0
+    customs = [site for graph in graphs for site in _custom_probes(graph)]
     run(expand_gradients(root), inputs)
+    for custom in customs:
+        _check_custom(custom)
     for site in sites:
         site.is_open = False
     return sum(_Comparison(site, *record).run() for site in sites for record in site.records)
@@ -75,14 +80,19 @@ def _probed(graph: Graph) -> list[Site]:
         if any(is_call_of(inner, PRIMITIVES["stop_gradient"]) for g in runs_of(node) for inner in schedule(g)):
             continue
         site = Site(node.inputs[2].value, node.provenance.span)  # type: ignore[attr-defined]
-        made = Apply(graph, [], node.type, node.name, node.provenance)
-        for user in schedule(graph):
-            user.inputs[:] = [made if x is node else x for x in user.inputs]
-        if graph.output is node:
-            graph.output = made
-        made.inputs = [Constant(probe, Static(probe)), node, Constant(site, Static(site)), node.inputs[1], *node.inputs[3:]]
+        _wrap(graph, node, [Constant(probe, Static(probe)), node, Constant(site, Static(site)), node.inputs[1], *node.inputs[3:]])
         sites.append(site)
     return sites
+
+
+def _wrap(graph: Graph, node: Apply, inputs: list[Any]) -> None:
+    """Puts a node with these inputs in the place of another."""
+    made = Apply(graph, [], node.type, node.name, node.provenance)
+    for user in schedule(graph):
+        user.inputs[:] = [made if x is node else x for x in user.inputs]
+    if graph.output is node:
+        graph.output = made
+    made.inputs = inputs
 
 
 # -- values as vectors of real numbers
@@ -156,9 +166,75 @@ def _is_single(value: Any) -> bool:
 
 # -- comparing
 
+@dataclass(frozen=True, slots=True)
+class _Closed:
+    """A graph over captured values, as the interpreter's closures are."""
+
+    graph: Graph
+    captured: tuple[Any, ...]
+
+
+@dataclass(slots=True, eq=False)
+class _CustomSite:
+    """A call of a function with a `custom_gradient`: p(x…), whose backpropagator is q(x…, ∇y); and the operands of its runs."""
+
+    value: Graph
+    back: Graph
+    span: Span | None
+    records: list[tuple[Any, tuple[Any, ...]]] = field(default_factory=list)
+
+
+def _record_custom(value: Any, site: _CustomSite, *operands: Any) -> Any:
+    if len(site.records) < RECORDS:
+        site.records.append((value, operands))
+    return value
+
+
+custom_probe = Primitive("custom_probe", lambda arguments: arguments[0].type, _record_custom, lambda *operands: (operands[-1], *(None for _ in operands[1:-2])),
+                         lambda arguments, out, tangents: tangents[0], _PROBE, "probe", False, frozenset({"control"}), (),
+                         "gradient/check.py")
+
+
+def _check_custom(site: _CustomSite) -> None:
+    """Raises M604 where the backpropagator differs from differences of its own function."""
+    from myia_notebook.vm import run
+    count = len(site.back.result.items)  # type: ignore[union-attr]
+    options = GradientOptions(tuple(range(count)), False, False, has_seed=True)
+    records, site.records = site.records, []
+    for value, operands in records:
+        seed = _weights(value)
+        captured = len(operands) - count
+        found = run(site.back, [*operands, seed])
+        made = _Comparison(Site(options, site.span), found, _Closed(site.value, operands[:captured]), (*operands[captured:], seed))
+        made.subject = f"the custom gradient of '{site.value.name}'"
+        made.run()
+
+
+def _custom_probes(graph: Graph) -> list[_CustomSite]:
+    sites: list[_CustomSite] = []
+    for node in schedule(graph):
+        if is_call_of(node, PRIMITIVES["custom_call"]):
+            value, back = node.inputs[1].value, node.inputs[2].value  # type: ignore[attr-defined]
+            spans = (x.provenance.span for x in (node, value, *(inner for g in program_graphs(value) for inner in (g, *schedule(g)))))
+            site = _CustomSite(value, back, next((span for span in spans if span is not None), None))
+            _wrap(graph, node, [Constant(custom_probe, Static(custom_probe)), node, Constant(site, Static(site)), *node.inputs[3:]])
+            sites.append(site)
+    return sites
+
+
+def _weights(value: Any) -> Any:
+    """A sensitivity that tells the elements of a result apart."""
+    if _is_real(value):
+        made = np.linspace(1.0, 1.5, np.size(value)).reshape(np.shape(value))
+        return made.astype(value.dtype) if isinstance(value, np.ndarray) else type(value)(made)
+    inner = _parts(value)
+    return type(value)(map(_weights, inner)) if inner and not hasattr(value, "captured") else ()
+
+
 class _Comparison:
     def __init__(self, site: Site, value: Any, function: Any, arguments: tuple[Any, ...]) -> None:
         self.site, self.value, self.function, self.arguments = site, value, function, arguments
+        self.subject = ""
 
     def call(self, arguments: list[Any]) -> Any:
         from myia_notebook.vm import run
@@ -183,7 +259,7 @@ class _Comparison:
                     result = self.call(moved)
                     return float(result[0] if options.has_aux else result) if seed is None else _paired(seed, result)
 
-                self._compare(f"the gradient with respect to argument {at}{self._name(at)}{place}", float(read(gradient)), objective, _size(primal),
+                self._compare(f"{self.subject or 'the gradient'} with respect to argument {at}{self._name(at)}{place}", float(read(gradient)), objective, _size(primal),
                               _is_single(arguments))
                 count += 1
         return count
