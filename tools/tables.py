@@ -1,7 +1,6 @@
 """Writes docs/language.md and docs/operations.md from the tables they describe. Run it after changing a row or an operation."""
 from __future__ import annotations
 
-import inspect
 import math
 import pathlib
 import sys
@@ -11,11 +10,10 @@ ROOT = pathlib.Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
 from myia_notebook import MyiaError, grad, myia  # noqa: E402
-from myia_notebook.ops.primitive import Checked, Elementwise, Kernel, NotDifferentiable, Reduction, Structural  # noqa: E402
-from myia_notebook.ops.table import OPERATIONS, PRIMITIVES  # noqa: E402
 from tests.language.refused import REFUSED  # noqa: E402
 from tests.language.rows import ROWS, Row  # noqa: E402
 from tests.language.test_rows import differences  # noqa: E402
+from tools.operation_table import operations  # noqa: E402
 
 
 def _cell(check: Any) -> str:
@@ -79,57 +77,6 @@ def _message(name: str) -> str:
     from tests.language.refused import problem_of
     problem = problem_of(name)
     return "" if problem is None else problem.message.replace("|", "\\|")
-
-
-KINKS = {
-    "absolute": "0 at 0", "sign": "0 everywhere", "maximum": "each operand gets half where they are equal", "minimum": "each operand gets half where they are equal",
-    "reduce_max": "equal elements share", "reduce_min": "equal elements share", "where": "the side not taken gets a strong zero", "sqrt": "at 0 the limit of the slope, inf",
-    "power": "x ** 0 is 1 with slope 0; 0 ** y as NumPy", "floor": "0", "ceil": "0", "trunc": "0", "rint": "0",
-}
-
-
-def operations() -> str:
-    lines = ["# Operations", "", "Written by `tools/tables.py` from the table of primitives (`myia_notebook/ops`). ∇z is the sensitivity of the result.", "",
-             "## Primitives", "", "| name | picture | reverse | forward | kink | native form | reference |", "|---|---|---|---|---|---|---|"]
-    for name, p in sorted(PRIMITIVES.items()):
-        lines.append(f"| `{name}` | {p.symbol.replace('|', chr(92) + '|')} | {_rule(p.backpropagator)} | {_rule(p.tangent)} | {KINKS.get(name, '')} | {_native(p.emit)} | {p.reference} |")
-    lines += ["", "## Names", "", "Python's, NumPy's, math's and scipy's functions that stand for primitives or for compositions of them:", ""]
-    groups: dict[str, list[str]] = {}
-    for python, operation in OPERATIONS.items():
-        module = getattr(python, "__module__", None) or type(python).__module__
-        groups.setdefault("scipy.special" if "scipy" in module or operation.name.startswith("special") else module.split(".")[0].lstrip("_"), []).append(operation.name)
-    for module, names in sorted(groups.items()):
-        lines.append(f"* **{module}**: {', '.join(f'`{n}`' for n in sorted(set(names)))}")
-    return "\n".join([*lines, ""])
-
-
-def _rule(rule: Any) -> str:
-    if isinstance(rule, NotDifferentiable):
-        return f"none: {rule.reason}"
-    if isinstance(rule, Structural):
-        return f"by the transform: {rule.why}"
-    if not callable(rule):
-        return {"Linear": "linear: itself on the tangents", "FromBackpropagator": "elementwise: its own transpose"}.get(type(rule).__name__, "")
-    text = (inspect.getdoc(rule) or "").split("\n")[0]
-    if not text:
-        try:
-            source = inspect.getsource(rule).strip()
-            text = "`" + " ".join(source.split())[:90].replace("|", "\\|") + "`" if "lambda" in source.split("\n")[0] and len(source) < 200 else "a rule of its own"
-        except OSError:
-            text = "a rule of its own"
-    return text.replace("|", "\\|")
-
-
-def _native(emit: Any) -> str:
-    match emit:
-        case Elementwise(operation) | Checked(operation):
-            return f"elementwise `{operation}`"
-        case Reduction(operation):
-            return f"reduction by `{operation}`"
-        case Kernel(name):
-            return f"kernel `{name}`"
-        case other:
-            return getattr(other, "why", getattr(other, "reason", ""))
 
 
 if __name__ == "__main__":

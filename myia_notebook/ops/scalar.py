@@ -189,8 +189,18 @@ def _extreme(chosen: str) -> Any:
 
 maximum = function_of_two("maximum", np.maximum, _extreme("greater"), "max", False, ("commutative", "associative"), reference="NumPy")
 minimum = function_of_two("minimum", np.minimum, _extreme("less"), "min", False, ("commutative", "associative"), reference="NumPy")
-arctan2 = function_of_two("arctan2", np.arctan2, lambda y, x, out, d: (lambda: d * (x / (x * x + y * y)), lambda: -(d * (y / (x * x + y * y)))),
-                          "arctan2", False, result=as_float, python=math.atan2)
+
+
+def _angle_rule(y: Expr, x: Expr, out: Expr, d: Expr) -> tuple[Any, Any]:
+    """∇y = ∇z·x/(x² + y²), ∇x = −∇z·y/(x² + y²); 0 at the origin."""
+    def square() -> Expr:
+        s = x * x + y * y
+        return apply("where", s.equals(0), 1.0, s)
+
+    return lambda: d * (x / square()), lambda: -(d * (y / square()))
+
+
+arctan2 = function_of_two("arctan2", np.arctan2, _angle_rule, "arctan2", False, result=as_float, python=math.atan2)
 
 
 def _hypot_rule(x: Expr, y: Expr, out: Expr, d: Expr) -> tuple[Any, Any]:
