@@ -15,6 +15,8 @@ from myia_notebook.optimize.program import Groups, Program, Sites, targets
 
 BRANCH, PARTIAL, MAKE_TUPLE, GETITEM = (PRIMITIVES[n] for n in ("branch", "partial", "make_tuple", "tuple_getitem"))
 
+SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")  # items of a tuple that was a variable: p₀, p₁
+
 
 # -- dead parameters
 
@@ -282,7 +284,7 @@ def _whole(g: Graph, builder: Builder, p: Parameter, t: Type, name: str, made: l
     if not isinstance(t, Tuple):
         made.append(Parameter(g, name, t, p.provenance))
         return made[-1]
-    items = [_whole(g, builder, p, item, f"{name}.{j}" if name else "", made) for j, item in enumerate(t.items)]
+    items = [_whole(g, builder, p, item, name + str(j).translate(SUBSCRIPTS) if name else "", made) for j, item in enumerate(t.items)]
     return builder.apply(MAKE_TUPLE, *items, type=t)
 
 
