@@ -15,7 +15,7 @@ from myia_notebook.ir.graph import Apply, Constant, Graph, Node, graph_constant,
 from myia_notebook.ops.expression import Builder
 from myia_notebook.optimize.check import Checker
 from myia_notebook.optimize.events import Recorder, Rewrite, form
-from myia_notebook.optimize.pattern import Application, can_match, operand_heads
+from myia_notebook.optimize.pattern import Application, Pattern, can_match, operand_heads
 from myia_notebook.optimize.program import Program
 
 FUEL_PER_NODE, LEAST_FUEL = 40, 2000
@@ -24,7 +24,7 @@ FUEL_PER_NODE, LEAST_FUEL = 40, 2000
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A local rewrite. `heads`: names of the primitives it looks at ('call' for calls of graphs and values). `apply(rewriter, node)` gives
-    the replacement or None. `location` is the file and line of its definition. `pattern`, when it has one, lets the worklist turn nodes away
+    the replacement or None. `location` is the file and line of its definition. A rule made of two patterns has them in `pattern` and `after`, and its condition in `where`; the worklist turns nodes away by the pattern
     before the rule is tried."""
 
     name: str
@@ -35,6 +35,8 @@ class Rule:
     location: str
     statement: str = ""
     pattern: Application | None = None
+    after: Pattern | None = None
+    where: Callable[[dict[str, Node]], bool] | None = None
 
 
 class Rewriter:

@@ -38,7 +38,7 @@ def rule(name: str, before: Pattern, after: Pattern, why: str, where: Callable[[
     import sys
     frame = sys._getframe(1)
     place = f"{frame.f_code.co_filename.rsplit('/', 1)[-1]}:{frame.f_lineno}"
-    return Rule(name, "arithmetic", (before.primitive.name,), apply, why, place, f"{before!r}  →  {after!r}", before)
+    return Rule(name, "arithmetic", (before.primitive.name,), apply, why, place, f"{before!r}  →  {after!r}", before, after, where)
 
 
 def _is_same(new: Node, old: Apply) -> bool:
@@ -84,6 +84,12 @@ def _is_float(name: str) -> Callable[[dict[str, Node]], bool]:
     return lambda binding: is_float(Builder.type_of(binding[name]))
 
 
+def _same_signs(binding: dict[str, Node]) -> bool:
+    """Terms that do not cancel: for an infinite x, ∞ − ∞ stays what it is."""
+    return all(node.value > 0 for name, node in binding.items() if name in "ab") or (  # type: ignore[attr-defined]
+        "b" in binding and all(binding[name].value < 0 for name in "ab"))  # type: ignore[attr-defined]
+
+
 def _has_exact_inverse(binding: dict[str, Node]) -> bool:
     node = binding["a"]
     assert isinstance(node, Constant)
@@ -123,12 +129,13 @@ ARITHMETIC: tuple[Rule, ...] = (
     rule("constant_first", x * a, a * x, "A constant factor is written first.", lambda m: not isinstance(m["x"], Constant)),
     rule("constant_out_of_product", x * (a * y), a * (x * y), "A constant factor is carried outside.", lambda m: not isinstance(m["x"], Constant)),
     rule("twice", x + x, 2.0 * x, "x + x is 2x.", _is_float("x")),
-    rule("like_terms_one", x + a * x, Computed(lambda v: v + 1, ("a",)) * x, "Like terms are added."),
-    rule("like_terms", a * x + b * x, Computed(operator.add, ("a", "b")) * x, "Like terms are added."),
+    rule("like_terms_one", x + a * x, Computed(lambda v: v + 1, ("a",)) * x, "Like terms are added.", _same_signs),
+    rule("like_terms", a * x + b * x, Computed(operator.add, ("a", "b")) * x, "Like terms are added.", _same_signs),
     rule("power_of_two", x ** 2, x * x, "A square is one product."),
     rule("power_of_three", x ** 3, x * (x * x), "A cube is two products."),
     rule("power_of_four", x ** 4, (x * x) * (x * x), "A fourth power is the square of a square."),
     rule("power_of_minus_one", x ** -1, call("divide", 1.0, x), "x⁻¹ is 1/x.", _is_float("x")),
+    rule("no_check_of_constant", call("python_divide", x, a), x / a, "The divisor is known and is not zero: nothing to check.", _nonzero),
     rule("divide_by_power_of_two", x / a, Computed(lambda v: 1.0 / v, ("a",)) * x, "A division by a power of two is a product, exactly.", _has_exact_inverse),
     rule("power_of_one", x ** 1, x, "x¹ is x."),
     rule("power_of_zero", x ** 0, Literal(1.0), "x⁰ is 1, also at 0.", _is_float("x")),

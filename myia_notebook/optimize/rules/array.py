@@ -77,6 +77,29 @@ def _broadcast_operand(r: Rewriter, node: Apply) -> Node | None:
     return None
 
 
+def _broadcast_outward(r: Rewriter, node: Apply) -> Node | None:
+    """One operation on what was not repeated yet, for one on each copy: no operand has the full shape by itself."""
+    places = [i for i, x in enumerate(node.inputs[1:], 1) if isinstance(x, Apply) and is_call_of(x, BROADCAST)]
+    primitive = primitive_of(node)
+    if len(places) != 1 or not isinstance(node.type, Array) or primitive is None:
+        return None
+    if any(not isinstance(Builder.type_of(x), Scalar) for i, x in enumerate(node.inputs[1:], 1) if i not in places):
+        return None
+    source = node.inputs[places[0]]
+    assert isinstance(source, Apply)
+    builder = r.builder(node)
+    small = builder.apply(primitive, *(source.inputs[1] if i in places else x for i, x in enumerate(node.inputs[1:], 1)))
+    return _same_or_none(builder.apply(BROADCAST, small, source.inputs[2]), node)
+
+
+def _reshape_of_broadcast(r: Rewriter, node: Apply) -> Node | None:
+    """A number repeated is that number in any shape."""
+    source = node.inputs[1]
+    if isinstance(source, Apply) and is_call_of(source, BROADCAST) and isinstance(Builder.type_of(source.inputs[1]), Scalar):
+        return _same_or_none(r.builder(node).apply(BROADCAST, source.inputs[1], node.inputs[2]), node)
+    return None
+
+
 def _broadcast_of_broadcast(r: Rewriter, node: Apply) -> Node | None:
     source = node.inputs[1]
     if isinstance(source, Apply) and is_call_of(source, BROADCAST):
@@ -166,6 +189,10 @@ ARRAY: tuple[Rule, ...] = (
     _rule("transpose_of_transpose", ("transpose",), _transpose_of_transpose, "Two permutations are one, or none.", "(xᵀ)ᵀ  →  x"),
     _rule("add_at_place", ("add",), _add_of_scatter, "Only one place changes: it is added there, without an array of zeros.", "x + scatter(d, i)  →  add d to x at i"),
     _rule("broadcast_operand", ELEMENTWISE, _broadcast_operand, "Elementwise operations broadcast by themselves.", "broadcast(x, s) + y  →  x + y"),
+    _rule("broadcast_outward", ELEMENTWISE, _broadcast_outward, "One operation before the value is repeated, for one on each copy.",
+          "sin(broadcast(x, s))  →  broadcast(sin(x), s)"),
+    _rule("reshape_of_broadcast", ("reshape",), _reshape_of_broadcast, "A number repeated is that number in any shape.",
+          "reshape(broadcast(x, s), t)  →  broadcast(x, t)"),
     _rule("broadcast_of_broadcast", ("broadcast_to",), _broadcast_of_broadcast, "Only the last shape counts.",
           "broadcast(broadcast(x, s), t)  →  broadcast(x, t)"),
     _rule("sum_of_broadcast", ("sum_to", "reduce_sum"), _sum_of_broadcast, "A value that was repeated n times and is summed is n times the value.",

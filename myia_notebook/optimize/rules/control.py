@@ -7,9 +7,10 @@ from myia_notebook.ir.graph import UNDEFINED, Apply, Constant, Graph, Node, call
 from myia_notebook.ir.types import Function, Scalar, Tuple
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.table import PRIMITIVES
+from myia_notebook.optimize.pattern import is_number, same_constant
 from myia_notebook.optimize.rewriter import Rewriter, Rule, location
 
-PARTIAL, BRANCH, SWITCH, SEQUENCE = (PRIMITIVES[n] for n in ("partial", "branch", "switch", "sequence"))
+PARTIAL, BRANCH, SWITCH, SEQUENCE, MAKE_TUPLE = (PRIMITIVES[n] for n in ("partial", "branch", "switch", "sequence", "make_tuple"))
 SMALL = 12
 CHEAP = tuple(PRIMITIVES[n] for n in ("add", "subtract", "multiply", "negative"))
 
@@ -74,7 +75,7 @@ def _branch_on_constant(r: Rewriter, node: Apply) -> Node | None:
 
 
 def _branch_of_same(r: Rewriter, node: Apply) -> Node | None:
-    """Both arms hand the same parameter through, or give the same constant."""
+    """Both arms hand the same parameter through."""
     first, second = graph_constant(node.inputs[2]), graph_constant(node.inputs[3])
     assert first is not None and second is not None
     if first.output in first.parameters and second.output in second.parameters:
@@ -88,9 +89,26 @@ def _switch_on_constant(r: Rewriter, node: Apply) -> Node | None:
     test = node.inputs[1]
     if isinstance(test, Constant) and test.value is not UNDEFINED:
         return node.inputs[2] if test.value else node.inputs[3]
-    if node.inputs[2] is node.inputs[3]:
-        return node.inputs[2]
+    x, y = node.inputs[2:4]
+    if x is y or (isinstance(x, Constant) and isinstance(y, Constant) and is_number(x) and same_constant(x, y)):
+        return x
     return None
+
+
+def _switch_on_not(r: Rewriter, node: Apply) -> Node | None:
+    """The sides trade places under a negation."""
+    test = node.inputs[1]
+    if not (isinstance(test, Apply) and is_call_of(test, PRIMITIVES["logical_not"])):
+        return None
+    return r.builder(node).apply(SWITCH, test.inputs[1], node.inputs[3], node.inputs[2], type=node.type)
+
+
+def _switch_of_truths(r: Rewriter, node: Apply) -> Node | None:
+    """A choice between True and False is its test, or the opposite."""
+    values = [x.value if isinstance(x, Constant) else None for x in node.inputs[2:4]]
+    if node.inputs[1].type != node.type or not all(isinstance(v, bool) for v in values) or values[0] == values[1]:
+        return None
+    return node.inputs[1] if values[0] else r.builder(node).apply(PRIMITIVES["logical_not"], node.inputs[1])
 
 
 def _sequence_of_constant(r: Rewriter, node: Apply) -> Node | None:
@@ -113,7 +131,7 @@ def _branch_to_switch(r: Rewriter, node: Apply) -> Node | None:
     for arm in arms:
         assert arm is not None
         items = _arm_results(arm)
-        if items is None or len(schedule(arm)) > 1:
+        if items is None or sum(not is_call_of(n, MAKE_TUPLE) for n in schedule(arm)) > 1:
             return None
         builder = r.builder(node)
         places = {p.id: x for p, x in zip(arm.parameters, node.inputs[4:])}
@@ -123,13 +141,13 @@ def _branch_to_switch(r: Rewriter, node: Apply) -> Node | None:
     if not isinstance(node.type, Tuple):
         return builder.apply(SWITCH, test, results[0][0], results[1][0], type=node.type)
     items = [x if x is y else builder.apply(SWITCH, test, x, y, type=t) for x, y, t in zip(*results, node.type.items)]
-    return builder.apply(PRIMITIVES["make_tuple"], *items, type=node.type)
+    return builder.apply(MAKE_TUPLE, *items, type=node.type)
 
 
 def _arm_results(arm: Graph) -> list[Node] | None:
     """What an arm gives, item by item, where that costs next to nothing and all are numbers."""
     output = arm.output
-    is_tuple = isinstance(output, Apply) and is_call_of(output, PRIMITIVES["make_tuple"])
+    is_tuple = isinstance(output, Apply) and is_call_of(output, MAKE_TUPLE)
     items = output.inputs[1:] if is_tuple and isinstance(output, Apply) else [output]
     if isinstance(arm.result, Tuple) and not is_tuple:
         return None
@@ -160,5 +178,8 @@ CONTROL: tuple[Rule, ...] = (
     _rule("branch_to_switch", "control", ("branch",), _branch_to_switch, "Both arms cost next to nothing: both are computed and one is chosen, without a jump.",
           "c ? f : g  →  switch(c, x, y)"),
     _rule("switch_on_constant", "control", ("switch",), _switch_on_constant, "The choice is known.", "True ? x : y  →  x"),
+    _rule("switch_on_not", "control", ("switch",), _switch_on_not, "The sides trade places under a negation.", "not c ? x : y  →  c ? y : x"),
+    _rule("switch_of_truths", "control", ("switch",), _switch_of_truths, "A choice between True and False is its test, or the opposite.",
+          "c ? False : True  →  not c"),
     _rule("sequence_of_constant", "control", ("sequence",), _sequence_of_constant, "A constant has no effects to wait for.", "(1; x)  →  x"),
 )

@@ -38,15 +38,6 @@ def _get_of_constant(r: Rewriter, node: Apply) -> Node | None:
     return Constant(value, node.type, node.name, node.provenance)
 
 
-def _get_of_sum(r: Rewriter, node: Apply) -> Node | None:
-    source = node.inputs[1]
-    if not (isinstance(source, Apply) and is_call_of(source, ADD_SENSITIVITIES)):
-        return None
-    builder = r.builder(node)
-    items = [builder.item(x, _index(node)) for x in source.inputs[1:]]
-    return builder.apply(ADD if is_float(Builder.type_of(node)) else ADD_SENSITIVITIES, *items, type=node.type)
-
-
 def _get_of_switch(r: Rewriter, node: Apply) -> Node | None:
     source = node.inputs[1]
     if not (isinstance(source, Apply) and is_call_of(source, SWITCH)):
@@ -150,7 +141,6 @@ def _output_item(graph: Graph, index: int) -> Node | None:
 TUPLE: tuple[Rule, ...] = (
     _rule("get_of_make", ("tuple_getitem",), _get_of_make, "The item of a tuple just made is the item.", "(x, y)[0]  →  x"),
     _rule("get_of_constant", ("tuple_getitem",), _get_of_constant, "The item of a constant is a constant.", "(1, 2)[0]  →  1"),
-    _rule("get_of_sum", ("tuple_getitem",), _get_of_sum, "The item of a sum is the sum of the items.", "(s + t)[i]  →  s[i] + t[i]"),
     _rule("get_of_switch", ("tuple_getitem",), _get_of_switch, "The item of a choice is the choice of the items.", "(c ? s : t)[i]  →  c ? s[i] : t[i]"),
     _rule("get_through_call", ("tuple_getitem",), _get_of_call, "The function hands this item through, or it is a constant.", "f(x)[i]  →  x"),
     _rule("tuple_of_items", ("make_tuple",), _tuple_of_items, "A tuple of all the items of a tuple is that tuple.", "(t[0], t[1])  →  t"),
