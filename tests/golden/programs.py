@@ -32,7 +32,7 @@ def cube(x):
 
 
 def polynomial(x):
-    return x / 1 + 2.0 * (3.0 * x) + x / 4 + x ** 4 + x ** -1 + x ** 1 + x ** 0 - (-x) * 5.0
+    return x * 1.0 + 2.0 * (3.0 * x) + x / 4 + x ** 4 + x ** -1 + x ** 1 + x ** 0 - (-x) * 5.0
 
 
 def arrays(x):

@@ -24,6 +24,7 @@ JUSTIFIED = {
     "env_get_of_switch": "a choice between environments, left by a branch that became a choice",
     "closure_is_known": "a union's constructor that inlining brings to its test",
     "closure_get_known": "a union's constructor that inlining brings to its field",
+    "get_of_constant": "tuples of absent sensitivities", "env_get_of_make": "closures of recursive classes, in second derivatives",
     "dead members": "an invariant that lowering relies on: a class holds only what is made",
     "subtract_zero": "absent sensitivities, in second derivatives", "zero_minus": "absent sensitivities, in second derivatives",
     "negative_zero": "absent sensitivities, in second derivatives", "strong_zero": "absent sensitivities, in second derivatives",
