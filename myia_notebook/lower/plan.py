@@ -36,12 +36,17 @@ from myia_notebook.ir.types import (
     sensitivity,
 )
 from myia_notebook.ops.environment import Label
+from myia_notebook.lower.sharing import erase, unshare
 from myia_notebook.lower.tapes import tapes
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.primitive import Unsupported
 from myia_notebook.ops.table import PRIMITIVES
 
 BRANCH, ADD_SENSITIVITIES, ADD = PRIMITIVES["branch"], PRIMITIVES["add_sensitivities"], PRIMITIVES["add"]
+
+
+DEEPEST = 48
+"""Arms in arms that are placed in each other; those further inside are entries again (long chains of `elif`)."""
 
 
 def words(t: Type) -> list[str]:
@@ -103,6 +108,8 @@ def lower(root: Graph) -> Plan:
     """The plan for an optimized program."""
     root, _ = clone(root)
     tapes(root)
+    unshare(root)
+    erase(root)
     sums = _expand_sums(root)
     graphs = reachable(root)
     for g in graphs:
@@ -130,7 +137,17 @@ def _entries(root: Graph, graphs: list[Graph]) -> set[int]:
                     target = graph_constant(x)
                     assert target is not None
                     arms[target.id] = arms.get(target.id, 0) + 1
-    return {g.id for g in graphs if g is root or uses.get(g.id, 0) != 1 or arms.get(g.id, 0) != 1}
+    entries = {g.id for g in graphs if g is root or uses.get(g.id, 0) != 1 or arms.get(g.id, 0) != 1}
+    depth: dict[int, int] = {}
+    for g in graphs:  # a graph comes before its arms
+        inside = 0 if g.id in entries else depth.get(g.id, 0)
+        if inside > DEEPEST:
+            entries.add(g.id)
+            inside = 0
+        for node in schedule(g):
+            if is_call_of(node, BRANCH):
+                depth.update((a.id, inside + 1) for x in node.inputs[2:4] if (a := graph_constant(x)) is not None)
+    return entries
 
 
 # -- sums of environments

@@ -200,7 +200,7 @@ def _describe(component: Component, g: Graph) -> bool:
             return False
         given = [g.output] if whole else g.output.inputs[1:]  # type: ignore[attr-defined]
         for i, x in enumerate(given):
-            if _is_empty(inner[i]):
+            if is_empty(inner[i]):
                 continue
             found = _wraps(x, i, None if whole else node, node, late)
             if found is None or (found and i not in contexts):
@@ -215,9 +215,9 @@ def _describe(component: Component, g: Graph) -> bool:
     return True
 
 
-def _is_empty(t: Type) -> bool:
+def is_empty(t: Type) -> bool:
     """Whether a type has one value only."""
-    return isinstance(t, (NoneType, Static)) or (isinstance(t, Tuple) and all(map(_is_empty, t.items)))
+    return isinstance(t, (NoneType, Static)) or (isinstance(t, Tuple) and all(map(is_empty, t.items)))
 
 
 def _leads_back(node: Apply, ids: set[int]) -> bool:
