@@ -76,7 +76,7 @@ def returned_value(value: Any, type: Type) -> Any:
             case List(item):
                 work.append(("made", None, (LIST, len(x))))
                 work.extend(("value", v, item) for v in reversed(x))
-            case Function() if "box" in x.graph.flags:
+            case Function() if x.graph.flags.get("box", "function") != "function":
                 fields = x.graph.flags["fields"]
                 work.append(("made", None, (x.graph.flags["box"], len(fields))))
                 work.extend(("value", v, item) for v, item in reversed(list(zip(x.captured, fields))))

@@ -129,14 +129,8 @@ def _apply(engine: Engine, context: Context, node: Apply, f: Abstract, arguments
     """The call of f, the last arguments by name."""
     if not names or not isinstance(f.type, FunctionSet):
         return (yield from engine._call_value(context, node, f, arguments))
-    from myia_notebook.infer.engine import Wait, recipe_fact
-    callees: list[Context] = []
-    for label in f.type.labels:
-        if "gradient" in label.graph.flags:
-            callees.append(engine.label_context(by_name(engine, label, names), engine.signature(arguments)))
-        else:
-            recipe = arranged(label.graph, len(arguments) - len(names), names)
-            callees.append(engine.label_context(label, engine.signature([recipe_fact(part, arguments) for part in recipe])))
+    from myia_notebook.infer.engine import Wait
+    callees = engine.callees(f.type, arguments, names)
     context.uses[node.id] = callees
     return (yield Wait(callees, len(callees) > 1, node))
 
@@ -242,10 +236,12 @@ def _gradient(engine: Engine, context: Context, node: Apply, asked: Request, f: 
         except MyiaError as found:
             return _later(context, node, found)
     is_single = not isinstance(asked.wrt, tuple) and asked.wrt != "*"
+    target = _target(engine, context, node, f.type, recipe, asked.names, result.type)
+    if target.calls:
+        wrt = tuple(_operand_of(recipe, path) for path in wrt)
     options = GradientOptions(wrt, is_single, asked.kind == "value_and_grad", asked.has_aux, seed is not None)
-    named = _renamed(engine, f.type, asked.names)
     gradient = types[0] if is_single else Tuple(tuple(types))
-    context.uses[node.id] = GradientUse(options, recipe, named, result.type == NEVER)
+    context.uses[node.id] = GradientUse(options, target, result.type == NEVER)
     if options.with_value:
         return Abstract(Tuple((result.type, gradient)))
     if asked.has_aux and isinstance(result.type, Tuple):
@@ -288,7 +284,10 @@ def _jacobian(engine: Engine, context: Context, node: Apply, asked: Request, f: 
         made = jacobian_type(result.type, inner)
     except MyiaError as found:
         return _later(context, node, found)
-    context.uses[node.id] = JacobianUse(wrt, is_single, asked.is_forward, recipe, _renamed(engine, f.type, asked.names))
+    target = _target(engine, context, node, f.type, recipe, asked.names, result.type)
+    if target.calls:
+        wrt = tuple(_operand_of(recipe, path) for path in wrt)
+    context.uses[node.id] = JacobianUse(wrt, is_single, asked.is_forward, target)
     return Abstract(made)
 
 
@@ -314,9 +313,10 @@ def _custom(engine: Engine, context: Context, node: Apply, asked: Request, f: Ab
     for a in arguments:
         _check_data("an argument of a function with a custom gradient", a.type)
     recipe = _recipe(f.type, len(arguments), asked.names)
+    target = _target(engine, context, node, f.type, recipe, asked.names, t)
     inner = Apply(node.graph, [Constant(None), Constant(None)], None, "", node.provenance)
     back = yield from engine._call_value(context, inner, Abstract(t.items[1]), [Abstract(_sensitivity(t.items[0]))])
-    types = [_part_type(recipe, i, arguments) for i in range(len(recipe))]
+    types = [a.type for a in arguments] if target.calls else [_part_type(recipe, i, arguments) for i in range(len(recipe))]
     is_alone = False
     if back.type != NEVER:
         is_alone = len(types) == 1 and not (isinstance(back.type, Tuple) and len(back.type.items) == 1)
@@ -326,7 +326,7 @@ def _custom(engine: Engine, context: Context, node: Apply, asked: Request, f: Ab
                         hint="return a tuple with one sensitivity for each argument")
         for i, (have, primal) in enumerate(zip(given, types)):
             check_tangent(f"the sensitivity of argument {i}", have, primal, is_exact=False)
-    context.uses[node.id] = CustomUse(label, recipe, is_alone)
+    context.uses[node.id] = CustomUse(label, target, is_alone)
     return Abstract(t.items[0])
 
 
@@ -355,7 +355,7 @@ def _jvp(engine: Engine, context: Context, node: Apply, operands: list[Abstract]
         raise error("M605", what="the tuple of tangents", first=operands[2].type, second=f"{len(primals)} primals", hint="give one tangent for each primal")
     assert isinstance(f.type, FunctionSet)
     result = yield from engine._call_value(context, node, f, primals)
-    recipe = _recipe(f.type, len(primals))
+    target = _target(engine, context, node, f.type, _recipe(f.type, len(primals)), (), result.type)
     trusted = bool(context.graph.flags.get("checked tangents"))
     zeros = _known_zeros(node, len(tangents))
     try:
@@ -365,10 +365,10 @@ def _jvp(engine: Engine, context: Context, node: Apply, operands: list[Abstract]
     except MyiaError as found:
         return _later(context, node, found)
     if result.type == NEVER:
-        context.uses[node.id] = JvpUse(recipe, True)
+        context.uses[node.id] = JvpUse(target, True)
         return Abstract(NEVER)
     _check_data("the result of a function that is differentiated", result.type)
-    context.uses[node.id] = JvpUse(recipe, False)
+    context.uses[node.id] = JvpUse(target, False)
     return Abstract(Tuple((result.type, gradient_type(engine, result.type))))
 
 
@@ -496,10 +496,55 @@ def _member(f: Node) -> Graph:
     return t.cls.members[0]
 
 
-def _arguments(body: _Body, builder: Builder, f: Node, recipe: list[Any], operands: list[Node]) -> list[Node]:
-    graph = _member(f)
-    made = body._recipe(builder, recipe, operands)
-    return [body.fit(builder, x, Builder.type_of(p)) for x, p in zip(made, graph.parameters[graph.captured:])]
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The function that is differentiated: how its parameters follow from the operands. `calls`: the contexts of its call when it belongs
+    to a dispatched class (then it is wrapped as a function of the operands), with their names and the type of the result."""
+
+    recipe: list[Any]
+    named: Label | None
+    calls: list[Context]
+    names: tuple[str, ...]
+    result: Type
+
+    def build(self, body: _Body, builder: Builder, f: Node, operands: list[Node]) -> tuple[Node, list[Node]]:
+        """The function and its arguments."""
+        if self.calls:
+            return body.callable(builder, f, self.calls, operands, self.names, self.result), operands
+        f = _taking_names(body, builder, f, self.named)
+        graph = _member(f)
+        made = body._recipe(builder, self.recipe, operands)
+        return f, [body.fit(builder, x, Builder.type_of(p)) for x, p in zip(made, graph.parameters[graph.captured:])]
+
+
+def _target(engine: Engine, context: Context, node: Apply, f: FunctionSet, recipe: list[Any], names: tuple[str, ...], result: Type) -> Target:
+    if f.labels[0].root().is_dispatched:
+        used = context.uses[node.id]
+        assert isinstance(used, list)
+        count = max((i for part in recipe for i in _operands_in(part)), default=-1) + 1
+        return Target(list(range(count)), None, list(used), names, result)
+    return Target(recipe, _renamed(engine, f, names), [], names, result)
+
+
+def _operands_in(part: Any) -> tuple[int, ...]:
+    match part:
+        case int():
+            return (part,)
+        case tuple():
+            return part
+        case dict():
+            return tuple(part.values())
+        case _:
+            return ()
+
+
+def _operand_of(recipe: list[Any], path: Path) -> Path:
+    """The operand that became this parameter."""
+    at, item = path if isinstance(path, tuple) else (path, 0)
+    operands = _operands_in(recipe[at])
+    if not operands:
+        raise error("M603", message="the gradient with respect to a default of a function that is chosen at run time", hint="pass that argument")
+    return operands[item]
 
 
 def _renamed(engine: Engine, f: FunctionSet, names: tuple[str, ...]) -> Label | None:
@@ -527,15 +572,13 @@ def _never(body: _Body, builder: Builder, f: Node, arguments: list[Node], t: Typ
 @dataclass(slots=True)
 class GradientUse(Use):
     options: GradientOptions
-    recipe: list[Any]
-    named: Label | None
+    target: Target
     is_never: bool
 
     def build(self, body: _Body, builder: Builder, node: Apply, operands: list[Node], t: Type) -> Node:
         f, _, *given = operands
-        f = _taking_names(body, builder, f, self.named)
         seed = given.pop() if self.options.has_seed else None
-        arguments = _arguments(body, builder, f, self.recipe, given)
+        f, arguments = self.target.build(body, builder, f, given)
         result = _member(f).result
         if self.is_never or result == NEVER:
             return _never(body, builder, f, arguments, t)
@@ -550,14 +593,12 @@ class JacobianUse(Use):
     wrt: tuple[Path, ...]
     is_single: bool
     is_forward: bool
-    recipe: list[Any]
-    named: Label | None
+    target: Target
 
     def build(self, body: _Body, builder: Builder, node: Apply, operands: list[Node], t: Type) -> Node:
         from myia_notebook.gradient.jacobian import Jacobian
         f, _, *given = operands
-        f = _taking_names(body, builder, f, self.named)
-        arguments = _arguments(body, builder, f, self.recipe, given)
+        f, arguments = self.target.build(body, builder, f, given)
         result = _member(f).result
         assert result is not None
         return Jacobian(builder, f, arguments, result).build(self.wrt, self.is_single, self.is_forward)
@@ -566,15 +607,15 @@ class JacobianUse(Use):
 @dataclass(slots=True)
 class CustomUse(Use):
     label: Label
-    recipe: list[Any]
+    target: Target
     is_alone: bool
 
     def build(self, body: _Body, builder: Builder, node: Apply, operands: list[Node], t: Type) -> Node:
         """custom_call(p, q, c…, x…) with p(c…, x…) = f(x…)[0] and q(c…, x…, ∇y) = f(x…)[1](∇y)."""
         from myia_notebook.ops.environment import Label as Name
         f, _, *given = operands
+        f, arguments = self.target.build(body, builder, f, given)
         graph = _member(f)
-        arguments = _arguments(body, builder, f, self.recipe, given)
         name = Name(graph)
         captured = [builder.apply(PRIMITIVES["closure_get"], f, Constant(name, Static(name)), builder.constant(i), type=Builder.type_of(p))
                     for i, p in enumerate(graph.parameters[:graph.captured])]
@@ -613,20 +654,20 @@ class StopUse(Use):
 
 @dataclass(slots=True)
 class JvpUse(Use):
-    recipe: list[Any]
+    target: Target
     is_never: bool
 
     def build(self, body: _Body, builder: Builder, node: Apply, operands: list[Node], t: Type) -> Node:
         f, primals, tangents = operands
         count = len(parts(Builder.type_of(primals)))
         given = [builder.item(primals, i) for i in range(count)]
-        arguments = _arguments(body, builder, f, self.recipe, given)
+        f, arguments = self.target.build(body, builder, f, given)
         result = _member(f).result
         if self.is_never or result == NEVER:
             return _never(body, builder, f, arguments, t)
         active: list[int] = []
         dots: list[Node] = []
-        for i, (part, x) in enumerate(zip(self.recipe, arguments)):
+        for i, (part, x) in enumerate(zip(self.target.recipe, arguments)):
             want = sensitivity(Builder.type_of(x))
             if is_trivial(want) or not isinstance(part, (int, tuple, dict)):
                 continue

@@ -16,7 +16,7 @@ from typing import Any
 
 from myia_notebook.errors import MyiaError, error, with_span
 from myia_notebook.gradient.options import is_operator as _is_gradient
-from myia_notebook.infer import derivatives
+from myia_notebook.infer import classes, derivatives
 from myia_notebook.infer.calls import arranged, template_instance
 from myia_notebook.infer.expansion import Expansion, Path, expand_operation, expand_primitive
 from myia_notebook.infer.join import CannotJoin, FunctionSet, Known, Label, as_fact, is_trackable, is_union, join, join_abstract, walk, widened
@@ -130,7 +130,10 @@ class Engine:
         """The context of calling a closure. Once the classes of closures are known (`monomorphize`), a class has one signature."""
         root = label.root()
         if root.signature is not None:
-            arguments = root.signature = _join_all(root.signature, arguments, label, self.box)
+            try:
+                arguments = root.signature = classes.joined_signature(root.signature, arguments, self.box)
+            except CannotJoin:
+                classes.dispatch(self, root)
         found = label.contexts.get(arguments)
         if found is None:
             graph = label.graph
@@ -224,6 +227,16 @@ class Engine:
             for context in label.contexts.values():
                 self._start(context)
         return True
+
+    def merge(self, low: Label, high: Label) -> None:
+        """Makes two constructors one, which holds what both hold. Raises CannotJoin."""
+        joined = tuple(Abstract(join(a.type, b.type, self.box)) for a, b in zip(low.captured, high.captured))
+        self.has_grown |= joined != low.captured or not high.is_merged
+        low.captured, high.is_merged = joined, True
+        for key, label in self.labels.items():
+            if label is high:
+                self.labels[key] = low
+        self.labels[low.graph.id, joined] = low
 
     # -- scheduling
 
@@ -518,21 +531,18 @@ class Engine:
             return (yield from self._method(context, node, method, [callee, *operands], list(range(-1, len(operands))), ()))
         if not isinstance(callee.type, FunctionSet) or is_union(callee.type):
             raise error("M303", type=callee.type)
-        callees: list[Context] = []
-        for label in callee.type.labels:
-            callees.append(self.label_context(*self._instance(label, operands)))
+        callees = self.callees(callee.type, operands, ())
         context.uses[node.id] = callees
         return (yield Wait(callees, len(callees) > 1, node))
 
-    def _instance(self, label: Label, operands: list[Abstract]) -> tuple[Label, tuple[Type, ...]]:
-        """The label and argument types with which a closure's graph runs: variadic parameters get tuples, defaults are filled in."""
-        if "gradient" in label.graph.flags:
-            return label, self.signature(operands)
-        wanted = len(label.graph.parameters) - label.graph.captured
-        signature = label.graph.signature
-        if len(operands) == wanted and (signature is None or not (signature.variadic or signature.keywords or signature.keyword_only)):
-            return label, self.signature(operands)
-        return label, self.signature([recipe_fact(part, operands) for part in arranged(label.graph, len(operands), ())])
+    def callees(self, functions: FunctionSet, operands: list[Abstract], names: tuple[str, ...]) -> list[Context]:
+        """The contexts of a call of one of these functions, the last operands by name: variadic parameters get tuples, defaults are filled in."""
+        labels = tuple(derivatives.by_name(self, label, names) if "gradient" in label.graph.flags else label for label in functions.labels)
+        recipes = [list(range(len(operands))) if "gradient" in label.graph.flags else arranged(label.graph, len(operands) - len(names), names)
+                   for label in labels]
+        if not all(classes.same_recipe(recipes[0], recipe) for recipe in recipes[1:]):
+            classes.dispatch(self, classes.unite(self, functions.labels))
+        return [self.label_context(label, self.signature([recipe_fact(part, operands) for part in recipe])) for label, recipe in zip(labels, recipes)]
 
     def _arranged_call(self, context: Context, node: Apply, operands: list[Abstract]) -> Generator[Wait, Abstract, Abstract]:
         """f(x, *t, name=y, **d) on a callee known by its type. Operations take keywords; functions are bound by their signature."""
@@ -553,20 +563,12 @@ class Engine:
             if method is not None:
                 return (yield from self._method(context, node, method, values, list(range(len(values))), names))
             return self._expand(context, node, value, given, paths, names)
-        method = method_call(self, CALL_VALUE, [callee, *values])
+        method = method_call(self, CALL_VALUE, [callee, *values], names)
         if method is not None:
             return (yield from self._method(context, node, method, [callee, *values], list(range(-1, len(values))), names))
         if not isinstance(callee.type, FunctionSet) or is_union(callee.type):
             raise error("M303", type=callee.type)
-        count = len(values) - len(names)
-        callees: list[Context] = []
-        for label in callee.type.labels:
-            if "gradient" in label.graph.flags:
-                label = derivatives.by_name(self, label, names)
-                callees.append(self.label_context(label, self.signature(values)))
-                continue
-            facts = [recipe_fact(part, values) for part in arranged(label.graph, count, names)]
-            callees.append(self.label_context(label, self.signature(facts)))
+        callees = self.callees(callee.type, values, names)
         context.uses[node.id] = callees
         return (yield Wait(callees, len(callees) > 1, node))
 
@@ -578,7 +580,8 @@ class Engine:
         callees: list[Context] = []
         for case in method.cases:
             values = [kept[0] if case.label is None else Abstract(case.receiver), *kept[1:]]
-            case.recipe = arranged(case.graph, len(values) - len(names), names)
+            is_application = "application" in case.graph.flags  # it hands all operands on
+            case.recipe = list(range(len(values))) if is_application else arranged(case.graph, len(values) - len(names), names)
             callees.append(self.context(case.graph, tuple(recipe_fact(part, values) for part in case.recipe)))
         method.contexts = callees
         context.uses[node.id] = method
@@ -592,7 +595,7 @@ class Engine:
         if isinstance(callee.type, Static) and not _is_gradient(callee.type.value):
             return self._expand(context, node, callee.type.value, operands[2:])
         result = yield from self._call_value(context, node, callee, operands[2:])
-        if isinstance(context.uses.get(node.id), list):
+        if isinstance(context.uses.get(node.id), (list, MethodUse)):
             context.uses[node.id] = FieldUse(index, context.uses[node.id])
         return result
 
@@ -602,7 +605,7 @@ class FieldUse:
     """A call of the function in field `index` of the receiver."""
 
     index: int
-    contexts: list[Context]
+    contexts: list[Context] | MethodUse
 
 
 def _field_of(operands: list[Abstract]) -> int | None:
@@ -659,18 +662,6 @@ def recipe_fact(part: Any, operands: list[Abstract]) -> Abstract:
     if isinstance(part, int):
         return operands[part]
     return Abstract(recipe_type(part, operands), part.value) if isinstance(part, Constant) else Abstract(recipe_type(part, operands))
-
-
-def _join_all(first: tuple[Type, ...], second: tuple[Type, ...], label: Label, box_: Any = None) -> tuple[Type, ...]:
-    """One signature for a class of closures."""
-    try:
-        if len(first) != len(second):
-            raise CannotJoin
-        return tuple(a if a == b else join(as_fact(a).type, as_fact(b).type, box_) for a, b in zip(first, second))
-    except CannotJoin:
-        shown = " and ".join(f"({', '.join(map(str, types))})" for types in (first, second))
-        raise error("M308", label.graph.provenance.span, message=f"the function '{label.graph.name}', passed as a value, is called with {shown}",
-                    hint="call it by its own name where the types differ") from None
 
 
 def _typed(a: Abstract) -> Abstract:

@@ -21,13 +21,15 @@ from myia_notebook.ops.promotion import promote
 class Label:
     """A closure as inference sees it: a closed graph and what is known of its captured values. Compares by identity."""
 
-    __slots__ = ("graph", "captured", "number", "contexts", "parent", "signature", "origin")
+    __slots__ = ("graph", "captured", "number", "contexts", "parent", "signature", "origin", "is_dispatched", "is_merged")
 
     def __init__(self, graph: Graph, captured: tuple[Abstract, ...], number: int) -> None:
         self.graph, self.captured, self.number = graph, captured, number
         self.contexts: dict[tuple[Type, ...], Any] = {}
         self.parent: Label = self
         self.signature: tuple[Type, ...] | None = None
+        self.is_dispatched = False  # of a root: see infer.classes
+        self.is_merged = False  # a constructor for which another stands
         self.origin: int | None = None  # the constructor that this one's values are gradients of
 
     def root(self) -> Label:
@@ -88,6 +90,10 @@ class Box(Protocol):
         """A function of the library (`math.sin`) as a closure; a set of functions is one already."""
         ...
 
+    def union(self, labels: tuple[Label, ...]) -> FunctionSet:
+        """The union of these constructors; one of them holds all functions."""
+        ...
+
 
 def join(a: Type, b: Type, box: Box | None = None) -> Type:
     """The least type that holds both; unions are formed with `box`. Raises CannotJoin."""
@@ -97,7 +103,8 @@ def join(a: Type, b: Type, box: Box | None = None) -> Type:
         return b
     match a, b:
         case FunctionSet(first), FunctionSet(second) if is_union(a) == is_union(b):
-            return FunctionSet(tuple(sorted({*first, *second}, key=lambda label: label.number)))
+            labels = tuple(sorted({*first, *second}, key=lambda label: label.number))
+            return box.union(labels) if box is not None and is_union(a) else FunctionSet(labels)
         case Record(first, Structure("list")), Record(second, Structure("list")) if len(first) != len(second):
             return join(widened(a, box), widened(b, box), box)
         case List(), Record(structure=Structure("list")):
@@ -117,20 +124,20 @@ def join(a: Type, b: Type, box: Box | None = None) -> Type:
             return Tuple(tuple(join(x, y, box) for x, y in zip(first, second)))
         case Scalar(), Scalar():
             return _join_numbers(a, b)
-        case _ if box is not None and _is_callable(a) and _is_callable(b):
+        case _ if box is not None and is_callable(a) and is_callable(b):
             return join(box.function(a), box.function(b), box)
-        case _ if box is not None and (_forms_unions(a) or _forms_unions(b)) and not (_is_function(a) or _is_function(b)):
+        case _ if box is not None and (_forms_unions(a) or _forms_unions(b)):
             return join(box(a), box(b), box)
         case _:
             raise CannotJoin
 
 
-def _is_callable(t: Type) -> bool:
+def is_callable(t: Type) -> bool:
     """A set of functions, or a function of the library."""
     from myia_notebook.ops.table import operation_for
     if isinstance(t, Static):
         return callable(t.value) and not isinstance(t.value, type) and operation_for(t.value) is not None
-    return _is_function(t)
+    return is_function(t)
 
 
 def is_union(t: Type) -> bool:
@@ -138,7 +145,7 @@ def is_union(t: Type) -> bool:
     return isinstance(t, FunctionSet) and "box" in t.labels[0].graph.flags
 
 
-def _is_function(t: Type) -> bool:
+def is_function(t: Type) -> bool:
     return isinstance(t, FunctionSet) and not is_union(t)
 
 
@@ -160,7 +167,7 @@ def walk(*types: Type, into_closures: bool = True) -> Iterator[Type]:
 
 def holds_functions(*types: Type) -> bool:
     """Whether values of these types may hold functions (constructors of unions are none)."""
-    return any(map(_is_function, walk(*types)))
+    return any(map(is_function, walk(*types)))
 
 
 def _forms_unions(t: Type) -> bool:

@@ -8,12 +8,14 @@ condition by the call of its arm, a call of a closure that is visible by a known
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from myia_notebook.errors import error
 from myia_notebook.infer import derivatives
 from myia_notebook.infer.calls import arranged
-from myia_notebook.infer.engine import BRANCH, CALL_WITH, MAKE_TUPLE, PARTIAL, REBOUND, SWITCH, Context, Engine, Expansion, FieldUse, _join_all
+from myia_notebook.infer.classes import dispatch, joined_signature, see
+from myia_notebook.infer.engine import BRANCH, CALL_WITH, MAKE_TUPLE, PARTIAL, REBOUND, SWITCH, Context, Engine, Expansion, FieldUse
 from myia_notebook.infer.join import CannotJoin, FunctionSet, Label, is_trackable, join
 from myia_notebook.infer.records import MethodUse
 from myia_notebook.ir.graph import UNDEFINED, Apply, Constant, Graph, Node, is_call_of, schedule
@@ -39,11 +41,12 @@ def _unify(engine: Engine) -> None:
     for _ in range(200):
         for label in engine.label_list:
             for fact in label.captured:
-                _see(fact.type)
+                see(engine, fact.type)
         for context in engine.all:
             for fact in (*context.parameters(), *context.facts.values(), *((context.result,) if context.result else ())):
-                _see(fact.type)
+                see(engine, fact.type)
         changed = False
+        changed |= _one_constructor(engine)
         for members in _classes(engine):
             changed |= _one_signature(engine, members)
         engine.drain()
@@ -55,26 +58,6 @@ def _unify(engine: Engine) -> None:
     raise error("M307", name="a function", types="its signature does not settle")
 
 
-def _see(t: Type) -> None:
-    stack = [t]
-    while stack:
-        match stack.pop():
-            case Tuple() | List() as whole:
-                stack.extend(parts(whole))
-            case FunctionSet(labels):
-                first = labels[0].root()
-                for label in labels[1:]:
-                    other = label.root()
-                    if other is not first:
-                        low, high = sorted((first, other), key=lambda x: x.number)
-                        high.parent = low
-                        if high.signature is not None:
-                            low.signature = high.signature if low.signature is None else _join_all(low.signature, high.signature, low)
-                        first = low
-            case _:
-                pass
-
-
 def _classes(engine: Engine) -> list[list[Label]]:
     groups: dict[int, list[Label]] = {}
     for label in engine.label_list:
@@ -83,14 +66,47 @@ def _classes(engine: Engine) -> list[list[Label]]:
     return list(groups.values())
 
 
+def _one_constructor(engine: Engine) -> bool:
+    """Constructors of one union that differ only in which closures of one class they hold become one: their values look the same."""
+    found: dict[Any, Label] = {}
+    changed = False
+    for label in engine.label_list:
+        if "box" in label.graph.flags and not label.is_merged and label.captured:
+            first = found.setdefault((label.root().number, label.graph.id, tuple(_by_class(a.type) for a in label.captured)), label)
+            if first is not label and first.captured != label.captured:
+                engine.merge(first, label)
+                changed = True
+    return changed
+
+
+def _by_class(t: Type) -> Any:
+    """t with each set of closures as the number of its class."""
+    match t:
+        case FunctionSet(labels):
+            return ("class", labels[0].root().number)
+        case Record(items, structure):
+            return ("record", structure, *map(_by_class, items))
+        case Tuple(items):
+            return ("tuple", *map(_by_class, items))
+        case List(item):
+            return ("list", _by_class(item))
+        case _:
+            return t
+
+
 def _one_signature(engine: Engine, members: list[Label]) -> bool:
+    """The join of all calls; a class for which there is none is dispatched."""
     root = members[0].root()
     signatures = list(dict.fromkeys(types for label in members for types in label.contexts))
-    if not signatures:
+    if not signatures or root.is_dispatched:
         return False
     total = root.signature or signatures[0]
-    for types in signatures:
-        total = _join_all(total, types, root)
+    try:
+        for types in signatures:
+            total = joined_signature(total, types, engine.box)
+    except CannotJoin:
+        dispatch(engine, root)
+        return True
     changed = root.signature != total
     root.signature = total
     for label in members:
@@ -107,6 +123,8 @@ def _one_signature(engine: Engine, members: list[Label]) -> bool:
 
 
 def _one_result(engine: Engine, members: list[Label]) -> bool:
+    if members[0].root().is_dispatched:
+        return False
     contexts = [context for label in members for context in label.contexts.values()]
     results = [context.result for context in contexts if context.result is not None]
     if not results:
@@ -176,7 +194,7 @@ class _Monomorphizer:
         return cls
 
     def label_graph(self, label: Label) -> Graph:
-        """The graph that a closure runs; one that is never called has only its captured parameters."""
+        """The graph that a closure runs; one that is never called, or whose calls are dispatched, has only its captured parameters."""
         signature = label.root().signature
         if signature is not None and signature in label.contexts:
             return self.instance(label.contexts[signature])
@@ -190,6 +208,10 @@ class _Monomorphizer:
             graph.output = Constant(UNDEFINED, NEVER)
             graph.signature = label.graph.signature
             graph.flags["source"] = label.graph
+            if "library" in label.graph.flags:
+                graph.flags["library"] = label.graph.flags["library"]
+            if label.root().is_dispatched:
+                graph.flags["box"] = "function"
             if "box" in label.graph.flags:
                 graph.flags["box"] = label.graph.flags["box"]
                 graph.flags["number"], graph.flags["origin"] = label.number, label.origin
@@ -207,7 +229,7 @@ class _Monomorphizer:
             graph.flags = {k: v for k, v in source.flags.items() if not k.startswith("gradient")}
             graph.flags["source"] = source
             graph.signature = source.signature
-            graph.captured = source.captured if context.label is not None else 0
+            graph.captured = source.captured if context.label is not None and not context.label.root().is_dispatched else 0
             assert context.result is not None
             context.declared = declared or context.declared or context.result.type
             for p, fact in zip(source.parameters, context.parameters()):
@@ -286,7 +308,7 @@ class _Body:
             member = next((m for m in want.cls.members if m.flags.get("library") is have.value), None)
             if member is not None:
                 return Constant(member, want, node.name, node.provenance)
-        if isinstance(want, Function) and not isinstance(have, Function) and have != NEVER:
+        if isinstance(want, Function) and have != NEVER and (not isinstance(have, Function) or _holder(have, want) is not None):
             return self._boxed(builder, node, have, want)
         from myia_notebook.ops.operators import convert
         if have == NEVER:
@@ -332,6 +354,9 @@ class _Body:
         if isinstance(use, FieldUse):
             head = builder.item(self.get(node.inputs[1]), use.index)
             operands = [self.get(x) for x in node.inputs[3:]]
+            if isinstance(use.contexts, MethodUse):
+                given = [head, *operands]
+                return self._method_cases(builder, use.contexts, [given[i + 1] for i in use.contexts.positions], fact)
             return self._unknown_call(builder, head, use.contexts, operands, len(operands), (), fact)
         if isinstance(use, derivatives.Use):
             return use.build(self, builder, node, derivatives.operands_of(self, builder, node), self.m.type(fact.type))
@@ -362,28 +387,32 @@ class _Body:
         else:
             given, callee = [self.get(x) for x in node.inputs[1:]], head
         operands = [self.get(callee) if i < 0 else given[i] for i in use.positions]
-        if len(use.cases) == 1:
-            case = use.cases[0]
-            return self._call(builder, self.m.instance(use.contexts[0]), self._recipe(builder, case.recipe, operands), fact)
-        return self._method_case(builder, use, 0, operands, fact)
+        return self._method_cases(builder, use, operands, fact)
 
-    def _method_case(self, builder: Builder, use: MethodUse, index: int, operands: list[Node], fact: Abstract) -> Node:
-        case = use.cases[index]
-        if index == len(use.cases) - 1:
-            return self._method_call(builder, use, index, operands, fact)
-        assert case.label is not None
-        label = Label_(self.m.label_graph(case.label))
-        test = builder.apply(PRIMITIVES["closure_is"], operands[0], Constant(label, Static(label)), type=BOOL)
+    def _method_cases(self, builder: Builder, use: MethodUse, operands: list[Node], fact: Abstract) -> Node:
+        """One call for each constructor that the receiver may be."""
+        if len(use.cases) == 1:
+            return self._method_call(builder, use, 0, operands, fact)
+        labels = [case.label for case in use.cases if case.label is not None]
+        return self._cases(builder, labels, operands, lambda inner, i, values: self._method_call(inner, use, i, values, fact), self.m.type(fact.type))
+
+    def _cases(self, builder: Builder, labels: list[Label], operands: list[Node], made: Callable[[Builder, int, list[Node]], Node], want: Type,
+               first: int = 0) -> Node:
+        """`made(…, i, operands)` where the label i made the first operand: a branch for each but the last."""
+        if first == len(labels) - 1:
+            return made(builder, first, operands)
+        name = Label_(self.m.label_graph(labels[first]))
+        test = builder.apply(PRIMITIVES["closure_is"], operands[0], Constant(name, Static(name)), type=BOOL)
         arms = []
-        for i, name in ((index, case.graph.name), (index + 1, "otherwise")):
-            arm = Graph(name, "branch", builder.provenance)
-            parameters = [arm.add_parameter(x.name, Builder.type_of(x)) for x in operands]
-            arm.result = self.m.type(fact.type)
+        for is_it, text in ((True, labels[first].graph.name), (False, "otherwise")):
+            arm = Graph(text, "branch", builder.provenance)
+            parameters: list[Node] = [arm.add_parameter(x.name, Builder.type_of(x)) for x in operands]
+            arm.result = want
             inner = Builder(arm, builder.provenance)
-            made = self._method_call(inner, use, i, list(parameters), fact) if i == index else self._method_case(inner, use, i, list(parameters), fact)
-            arm.output = self.fit(inner, made, arm.result)
+            x = made(inner, first, parameters) if is_it else self._cases(inner, labels, parameters, made, want, first + 1)
+            arm.output = self.fit(inner, x, want)
             arms.append(arm)
-        return builder.apply(BRANCH, test, Constant(arms[0]), Constant(arms[1]), *operands, type=arms[0].result)
+        return builder.apply(BRANCH, test, Constant(arms[0]), Constant(arms[1]), *operands, type=want)
 
     def _method_call(self, builder: Builder, use: MethodUse, index: int, operands: list[Node], fact: Abstract) -> Node:
         case = use.cases[index]
@@ -506,6 +535,8 @@ class _Body:
         """A call of a closure: a known one where the closure is visible."""
         label = use[0].label
         assert label is not None
+        if label.root().is_dispatched:
+            return self._dispatched(builder, head, use, operands, count, names, fact)
         arguments = self._arranged(builder, label, operands, count, names)
         if is_call_of(head, PARTIAL) and len(use) == 1:
             assert isinstance(head, Apply)
@@ -522,6 +553,36 @@ class _Body:
         fitted = [self.fit(builder, x, Builder.type_of(p)) for x, p in zip(arguments, graph.parameters[graph.captured:])]
         assert graph.result is not None
         return builder.call(head, *fitted, type=graph.result)
+
+    def _dispatched(self, builder: Builder, head: Node, use: list[Context], operands: list[Node], count: int, names: tuple[str, ...],
+                    fact: Abstract) -> Node:
+        """A call of a member of a dispatched class: each with its own parameters."""
+        def call(inner: Builder, i: int, values: list[Node]) -> Node:
+            label = use[i].label
+            assert label is not None
+            if is_call_of(values[0], PARTIAL):
+                captured = values[0].inputs[2:]  # type: ignore[attr-defined]
+            else:
+                name = Label_(self.m.label_graph(label))
+                captured = [inner.apply(PRIMITIVES["closure_get"], values[0], Constant(name, Static(name)), inner.constant(k), type=Builder.type_of(p))
+                            for k, p in enumerate(name.graph.parameters)]
+            arguments = self._arranged(inner, label, values[1:], count, names)
+            return self._call(inner, self.m.instance(use[i]), [*captured, *arguments], fact)
+
+        labels = [context.label for context in use if context.label is not None]
+        return self._cases(builder, labels, [head, *operands], call, self.m.type(fact.type))
+
+    def callable(self, builder: Builder, f: Node, use: list[Context], operands: list[Node], names: tuple[str, ...], result: Type) -> Node:
+        """A function of a dispatched class as one that takes just these operands: x… ↦ f(x…)."""
+        graph = Graph(use[0].graph.name, "closure", builder.provenance)
+        parameters: list[Node] = [graph.add_parameter(x.name, Builder.type_of(x)) for x in (f, *operands)]
+        graph.captured, graph.result = 1, self.m.type(result)
+        graph.function_class = FunctionClass([graph], graph.name)
+        inner = Builder(graph, builder.provenance)
+        made = self._dispatched(inner, parameters[0], use, parameters[1:], len(operands) - len(names), names, Abstract(result))
+        graph.output = self.fit(inner, made, graph.result)
+        t = Function(graph.function_class)
+        return builder.apply(PARTIAL, Constant(graph, t), f, type=t)
 
     def _arranged(self, builder: Builder, label: Label, operands: list[Node], count: int, names: tuple[str, ...]) -> list[Node]:
         if "gradient" in label.graph.flags:
@@ -559,12 +620,21 @@ class _Body:
         return use.build(self, builder, inner, [captured[0], inner.inputs[2], *captured[1:], *arguments], self.m.type(context.facts[inner.id].type))
 
 
+def _holder(have: Function, want: Function) -> Graph | None:
+    """The constructor of a union that holds functions of this class."""
+    if have.cls is want.cls:
+        return None
+    return next((m for m in want.cls.members if m.flags.get("box") == "value" and m.parameters[0].type == have), None)
+
+
 def can_fit(have: Type, want: Type) -> bool:
     """Whether `fit` can make a value of type `want` of one of type `have`."""
     if have == want or have == NEVER:
         return True
     match have, want:
         case Static(value), Function(cls) if any(m.flags.get("library") is value for m in cls.members):
+            return True
+        case Function(), Function() if _holder(have, want) is not None:
             return True
         case _, Function(cls) if not isinstance(have, Function):
             kind: Any = "none" if have == NONE else have.structure if isinstance(have, Record) and have.structure.cls is not None else "value"

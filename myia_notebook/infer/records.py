@@ -10,11 +10,11 @@ import inspect
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from myia_notebook.infer.join import FunctionSet, Label, is_union, join
+from myia_notebook.infer.join import FunctionSet, Label, is_callable, is_union, join
 from myia_notebook.infer.structures import Data, Options, Ref
 from myia_notebook.infer.unions import constructor_graph, payload
-from myia_notebook.ir.graph import Graph
-from myia_notebook.ir.types import List, Record, Scalar, Structure, Type, map_parts
+from myia_notebook.ir.graph import Constant, Graph
+from myia_notebook.ir.types import List, Record, Scalar, Static, Structure, Type, map_parts
 from myia_notebook.ops.operation import Operation
 from myia_notebook.ops.primitive import Abstract
 
@@ -71,7 +71,7 @@ def method_call(engine: Engine, value: Any, operands: list[Abstract], names: tup
     """The user's functions that an operation calls; None when the operation is the language's own."""
     if not operands:
         return None
-    composite = _composite(engine, value, operands)
+    composite = None if value == CALL_VALUE else _composite(engine, value, operands)
     if composite is not None:
         return composite
     if not any(_is_object(a.type) for a in operands[:2]):
@@ -83,7 +83,7 @@ def method_call(engine: Engine, value: Any, operands: list[Abstract], names: tup
     key = id(value)
     rest = list(range(1, len(operands)))
     if value == CALL_VALUE:
-        return _find(engine, operands[0].type, "__call__", [0, *rest])
+        return _find(engine, operands[0].type, "__call__", [0, *rest], names=names)
     if value is NAMED["call_method"]:
         return _find(engine, operands[0].type, operands[1].type.value, [0, *rest[1:]])  # type: ignore[union-attr]
     if value is NAMED["getattr_"]:
@@ -122,7 +122,7 @@ def _is_object(t: Type) -> bool:
     return (isinstance(t, Record) and t.structure.cls is not None) or (isinstance(t, FunctionSet) and is_union(t))
 
 
-def _find(engine: Engine, t: Type, name: str, order: list[int], is_property: bool = False) -> MethodUse | None:
+def _find(engine: Engine, t: Type, name: str, order: list[int], is_property: bool = False, names: tuple[str, ...] = ()) -> MethodUse | None:
     if not _is_object(t):
         return None
     cases: list[Case] = []
@@ -135,6 +135,11 @@ def _find(engine: Engine, t: Type, name: str, order: list[int], is_property: boo
         assert isinstance(t, FunctionSet)
         for label in t.labels:
             held = payload(label)
+            if name == "__call__" and is_callable(held):
+                graph = application(len(order) - 1, names)
+                engine.invariants.setdefault(graph.id, None)
+                cases.append(Case(label, held, graph))
+                continue
             function = _lookup(held.structure.cls, name, is_property) if isinstance(held, Record) and held.structure.cls is not None else None
             if function is None:
                 return None
@@ -154,6 +159,23 @@ def _lookup(cls: type, name: str, is_property: bool) -> Any:
     if not inspect.isfunction(function) or function.__code__.co_filename == "<string>" or function.__module__ in ("collections", "typing"):
         return None
     return function
+
+
+_applications: dict[tuple[int, tuple[str, ...]], Graph] = {}
+
+
+def application(count: int, names: tuple[str, ...]) -> Graph:
+    """(f, x…) ↦ f(x…), the last arguments by name: how a function is called that a union holds."""
+    key = (count, names)
+    graph = _applications.get(key)
+    if graph is None:
+        from myia_notebook.parse.expressions import CALL_WITH
+        graph = _applications[key] = Graph("call", "function")
+        f, *operands = [graph.add_parameter(name) for name in ("f", *[""] * count)]
+        kinds = ("",) * (count - len(names)) + names
+        graph.output = graph.apply(Constant(CALL_WITH), f, Constant(kinds, Static(kinds)), *operands) if names else graph.apply(f, *operands)
+        graph.flags["application"] = True
+    return graph
 
 
 def method_graph(engine: Engine, function: Any) -> Graph:

@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from myia_notebook.infer.join import FunctionSet, Label, is_union, walk
+from myia_notebook.infer.join import FunctionSet, Label, is_function, is_union, walk
 from myia_notebook.ir.graph import UNDEFINED, Constant, Graph
 from myia_notebook.ir.types import BOOL, NEVER, NONE, Array, NoneType, Record, Scalar, Static, Structure, Tuple, Type
 from myia_notebook.ops.expression import Builder, Expr
@@ -93,6 +93,12 @@ class Boxes:
             return t
         assert isinstance(t, Static)
         return FunctionSet((self.engine.make_label(library_function(t.value), ()),))
+
+    def union(self, labels: tuple[Label, ...]) -> FunctionSet:
+        held = [label for label in labels if label.graph.flags["box"] == "value" and is_function(label.captured[0].type)]
+        for other in held[1:]:
+            self.engine.merge(held[0], other)
+        return FunctionSet(tuple(label for label in labels if label not in held[1:]))
 
 
 def payload(label: Label) -> Type:
