@@ -13,6 +13,7 @@ from typing import Any
 
 from myia_notebook.ir.graph import UNDEFINED, ZERO, Apply, Constant, Graph, Node, callee_of, graph_constant, is_symbolic, primitive_of, reachable, schedule
 from myia_notebook.ir.types import BOOL, INT, UNIT, Array, Environment, Function, FunctionClass, List, Scalar, Static, Tuple, Type, map_parts, parts, sensitivity
+from myia_notebook.ops.environment import Label
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.table import PRIMITIVES
 from myia_notebook.optimize.program import Program
@@ -155,6 +156,9 @@ class _Representation:
         for cls in self.chosen.values():
             for member in cls.members:
                 graphs.setdefault(member.id, member)
+        for label in [x.value.graph for g in list(graphs.values()) for n in schedule(g) for x in n.inputs[1:]
+                      if isinstance(x, Constant) and isinstance(x.value, Label)]:
+            graphs.setdefault(label.id, label)  # a member that only an environment names: what it captures has the new types too
         for g in graphs.values():
             nodes = schedule(g)
             for node in nodes:
