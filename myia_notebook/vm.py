@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from myia_notebook.errors import MyiaError, error, with_span
-from myia_notebook.ir.graph import ZERO, Apply, Constant, Graph, Node, schedule
+from myia_notebook.ir.graph import UNDEFINED, ZERO, Apply, Constant, Graph, Node, schedule
 from myia_notebook.ir.types import Array, Environment, List, Scalar, Tuple, Type
 from myia_notebook.ops.primitive import Primitive, Structural
 from myia_notebook.ops.table import PRIMITIVES
@@ -166,7 +166,9 @@ class Machine:
                 try:
                     value = what(*[frame[i] for i in operands])
                 except Exception as problem:
-                    raise located(problem, node.provenance.span, node.inputs[0]) from None
+                    if not any(frame[i] is UNDEFINED for i in operands):
+                        raise located(problem, node.provenance.span, node.inputs[0]) from None
+                    value = UNDEFINED  # computed beside what is chosen: nobody reads it
             elif kind == _SWITCH:
                 value = frame[operands[1]] if frame[operands[0]] else frame[operands[2]]
             elif kind == _PARTIAL:

@@ -115,7 +115,8 @@ def join(a: Type, b: Type, box: Box | None = None) -> Type:
             return b if first == NEVER else a
         case List(first), List(second):
             joined = join(first, second, box)
-            if joined not in (first, second) or not isinstance(joined, FunctionSet):
+            is_same_form = isinstance(first, FunctionSet) and isinstance(second, FunctionSet)  # sets that meet are one class
+            if not isinstance(joined, FunctionSet) or not (is_same_form or joined in (first, second)):
                 raise CannotJoin
             return List(joined)
         case Record(first, one), Record(second, other) if one == other and len(first) == len(second):

@@ -14,7 +14,7 @@ from myia_notebook.infer.join import FunctionSet, Label, is_callable, is_union, 
 from myia_notebook.infer.structures import Data, Options, Ref
 from myia_notebook.infer.unions import constructor_graph, payload
 from myia_notebook.ir.graph import Constant, Graph
-from myia_notebook.ir.types import List, Record, Scalar, Static, Structure, Type, map_parts
+from myia_notebook.ir.types import List, Record, Scalar, Static, Structure, Tuple, Type, map_parts, parts
 from myia_notebook.ops.operation import Operation
 from myia_notebook.ops.primitive import Abstract
 
@@ -71,16 +71,16 @@ def method_call(engine: Engine, value: Any, operands: list[Abstract], names: tup
     """The user's functions that an operation calls; None when the operation is the language's own."""
     if not operands:
         return None
-    composite = None if value == CALL_VALUE else _composite(engine, value, operands)
+    composite = None if value == CALL_VALUE else _composite(engine, value, operands, names)
     if composite is not None:
         return composite
     if not any(_is_object(a.type) for a in operands[:2]):
         return None
-    from myia_notebook.ops.table import NAMED
+    from myia_notebook.ops.table import NAMED, operation_for
     if not _cache:
         _cache.extend(_tables())
     binary, unary = _cache
-    key = id(value)
+    key = id(value if isinstance(value, Operation) else operation_for(value))
     rest = list(range(1, len(operands)))
     if value == CALL_VALUE:
         return _find(engine, operands[0].type, "__call__", [0, *rest], names=names)
@@ -97,20 +97,24 @@ def method_call(engine: Engine, value: Any, operands: list[Abstract], names: tup
     return None
 
 
-def _composite(engine: Engine, value: Any, operands: list[Abstract]) -> MethodUse | None:
-    """A builtin on a list of run-time length: the function that does it."""
+def _composite(engine: Engine, value: Any, operands: list[Abstract], names: tuple[str, ...]) -> MethodUse | None:
+    """A builtin on a list of run-time length, or one that takes functions: the function in the language that does it."""
+    from myia_notebook.ops.functional import function_for
     from myia_notebook.ops.composites import METHODS, composites
-    from myia_notebook.ops.table import NAMED, operation_for
+    from myia_notebook.ops.table import NAMED, OPERATIONS, operation_for
     order = list(range(len(operands)))
     if value is NAMED["call_method"]:
         name = operands[1].type.value  # type: ignore[union-attr]
-        if not (isinstance(operands[0].type, List) and name in METHODS):
+        if not (name in METHODS and (isinstance(operands[0].type, List) or name == "index" and _is_plain_sequence(operands[0].type))):
             return None
         function, order = METHODS[name], [0, *order[2:]]
     else:
         operation = value if isinstance(value, Operation) else operation_for(value)
+        special = function_for(operation, len(operands), names)
+        if special is not None:
+            return MethodUse([Case(None, operands[0].type, method_graph(engine, special))], order)
         entry = composites().get(id(operation))
-        if entry is None or not entry[1](operands):
+        if entry is None or not (entry[1](operands) or operation is OPERATIONS[sum] and any(map(_is_object, parts(operands[0].type)))):
             return None
         function = entry[0]
         if function.__name__ == "_repeat" and isinstance(operands[0].type, Scalar):
@@ -120,6 +124,11 @@ def _composite(engine: Engine, value: Any, operands: list[Abstract]) -> MethodUs
 
 def _is_object(t: Type) -> bool:
     return (isinstance(t, Record) and t.structure.cls is not None) or (isinstance(t, FunctionSet) and is_union(t))
+
+
+def _is_plain_sequence(t: Type) -> bool:
+    from myia_notebook.ops.iteration import marker_of
+    return isinstance(t, Tuple) and marker_of(t) is None and not (isinstance(t, Record) and t.structure.kind in ("dataclass", "dict", "text", "masked"))
 
 
 def _find(engine: Engine, t: Type, name: str, order: list[int], is_property: bool = False, names: tuple[str, ...] = ()) -> MethodUse | None:

@@ -39,7 +39,7 @@ from myia_notebook.ops.operators import (
 )
 from myia_notebook.ops.primitive import UNKNOWN
 from myia_notebook.ops.promotion import shape_of
-from myia_notebook.ops.records import dict_display, dict_method, field, is_dict, make_record, make_text, with_item
+from myia_notebook.ops.records import dict_display, dict_method, field, is_dict, make_record, make_text, record_method, with_item
 
 SLICE = Marker("slice")
 
@@ -340,6 +340,9 @@ def _call_method(builder: Builder, arguments: list[Expr], keywords: Keywords) ->
         found = dict_method(x, name, rest)
         if found is not None:
             return found
+    made = record_method(x, name, rest, keywords)
+    if made is not None:
+        return made
     if name in ("index", "count") and is_sequence(x.type) and len(rest) == 1:
         return _search(x, name, rest[0])
     from myia_notebook.ops.library import method

@@ -112,8 +112,8 @@ def _sorted(xs):  # type: ignore[no-untyped-def]
 
 
 def _index(xs, item):  # type: ignore[no-untyped-def]
-    for i in range(len(xs)):
-        if xs[i] == item:
+    for i, x in enumerate(xs):
+        if x == item:
             return i
     raise ValueError("the item is not in the list")
 

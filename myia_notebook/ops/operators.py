@@ -10,7 +10,7 @@ import numpy as np
 
 from myia_notebook.errors import error
 from myia_notebook.ir.graph import Constant
-from myia_notebook.ir.types import BOOL, FLOAT, INT, LIST, NONE, Array, Function, List, NoneType, Record, Scalar, Static, Structure, Tuple, Type
+from myia_notebook.ir.types import BOOL, FLOAT, INT, LIST, NONE, Array, List, NoneType, Record, Scalar, Static, Structure, Tuple, Type
 from myia_notebook.ops.expression import Builder, Expr, apply
 from myia_notebook.ops.masked import count as count_selected
 from myia_notebook.ops.masked import is_masked, under_mask
@@ -313,6 +313,11 @@ def _positive(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Ex
 
 # -- comparison and truth
 
+def _is_function(t: Type) -> bool:
+    from myia_notebook.infer.join import is_function
+    return is_function(t)
+
+
 def truth_of(x: Expr) -> Expr:
     """`bool(x)` as Python sees it."""
     builder = x.builder
@@ -333,7 +338,7 @@ def truth_of(x: Expr) -> Expr:
             return known(builder, bool(value))
         case _ if labels_of(x) is not None:
             return dispatch(x, truth_of)
-        case Function():
+        case _ if _is_function(x.type):
             return known(builder, True)
         case Array() if math.prod(x.type.shape) == 1:
             return truth_of(apply("reshape", x, static=[()]))

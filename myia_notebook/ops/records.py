@@ -3,11 +3,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from typing import Any
 
 from myia_notebook.errors import error
 from myia_notebook.ir.graph import Constant
-from myia_notebook.ir.types import TEXT, Record, Static, Structure, Type
+from myia_notebook.ir.types import TEXT, Record, Static, Structure, Tuple, Type
 from myia_notebook.ops.expression import Builder, Expr
 from myia_notebook.ops.operation import Operation
 
@@ -235,6 +236,87 @@ def formatted(value: Any, kind: tuple[str, str]) -> str:
     return format(value, form)
 
 
+# -- records made of records
+
+def _over_records(what: str, x: Expr, operation: Callable[[Expr, Record], Expr], kinds: tuple[str, ...] = ("dataclass", "namedtuple")) -> Expr:
+    """`operation` on a record, or on each record that a union may hold."""
+    from myia_notebook.infer.unions import dispatch, labels_of
+    if labels_of(x) is not None:
+        return dispatch(x, lambda y: _over_records(what, y, operation, kinds))
+    if not isinstance(x.type, Record) or x.type.structure.kind not in kinds:
+        raise error("M301", operation=what, types=str(x.type), hint=f"it takes a {' or '.join(kinds)}".replace("dataclass", "dataclass's value"))
+    return operation(x, x.type)
+
+
+def replaced(what: str, x: Expr, changes: Keywords) -> Expr:
+    """A record with some fields changed."""
+    def change(y: Expr, t: Record) -> Expr:
+        names = t.structure.names
+        for name in changes:
+            if name not in names:
+                raise error("M501", signature=f"{what}({', '.join(names)})", problem=f"got an unexpected field '{name}'")
+        items = [changes[n] if n in changes else Expr(y.builder, y.builder.item(y.node, i)) for i, n in enumerate(names)]
+        return made_record(y.builder, t.structure, items)
+    return _over_records(what, x, change)
+
+
+def as_plain(what: str, x: Expr, into: Callable[[Expr, tuple[str, ...], list[Expr]], Expr], kinds: tuple[str, ...], is_deep: bool) -> Expr:
+    """A record as a dict or tuple of its fields; `is_deep`: the records in it too."""
+    from myia_notebook.ops.operators import make, make_list
+
+    def inner(y: Expr) -> Expr:
+        t = y.type
+        if not isinstance(t, Tuple) or not is_deep:
+            return y
+        items = [inner(Expr(y.builder, y.builder.item(y.node, i))) for i in range(len(t.items))]
+        if isinstance(t, Record) and t.structure.kind == "dataclass":
+            return into(y, t.structure.names, items)
+        if isinstance(t, Record):
+            return make_list(y.builder, items) if t.structure.kind == "list" else made_record(y.builder, t.structure, items)
+        return make(y.builder, items)
+
+    def fields(y: Expr, t: Record) -> Expr:
+        return into(y, t.structure.names, [inner(Expr(y.builder, y.builder.item(y.node, i))) for i in range(len(t.items))])
+    return _over_records(what, x, fields, kinds)
+
+
+def _as_dict(x: Expr, names: tuple[str, ...], items: list[Expr]) -> Expr:
+    return x.builder.expr(x.builder.record(Structure("dict", names), *(i.node for i in items)))
+
+
+def _as_tuple(x: Expr, names: tuple[str, ...], items: list[Expr]) -> Expr:
+    return x.builder.expr(x.builder.tuple(*(i.node for i in items)))
+
+
+def record_method(x: Expr, name: Any, arguments: list[Expr], keywords: Keywords) -> Expr | None:
+    """The methods that Python gives to every named tuple."""
+    from myia_notebook.infer.unions import labels_of, payload
+    held = [payload(label) for label in labels_of(x) or ()] or [x.type]
+    if arguments or not all(isinstance(t, Record) and t.structure.kind == "namedtuple" for t in held):
+        return None
+    if name == "_replace":
+        return replaced("_replace", x, keywords)
+    return as_plain("_asdict", x, _as_dict, ("namedtuple",), False) if name == "_asdict" and not keywords else None
+
+
+def _replace(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
+    if len(arguments) != 1:
+        raise error("M501", signature="replace(obj, /, **changes)", problem=f"takes 1 argument by position, got {len(arguments)}")
+    return replaced("replace", arguments[0], keywords)
+
+
+def _plain(what: str, into: Callable[[Expr, tuple[str, ...], list[Expr]], Expr]) -> Any:
+    def expand(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
+        if len(arguments) != 1 or keywords:
+            raise error("M501", signature=f"{what}(obj)", problem=f"takes 1 argument, got {len(arguments) + len(keywords)}")
+        return as_plain(what, arguments[0], into, ("dataclass",), True)
+    return Operation(what, expand, what)
+
+
+RECORDS: dict[Any, Operation] = {dataclasses.replace: Operation("replace", _replace, "replace"), dataclasses.asdict: _plain("asdict", _as_dict),
+                                 dataclasses.astuple: _plain("astuple", _as_tuple)}
+
+
 def with_item(x: Expr, key: Any, value: Expr) -> Expr:
     """A dict with one key set."""
     t = x.type
@@ -242,5 +324,5 @@ def with_item(x: Expr, key: Any, value: Expr) -> Expr:
     return merged_dicts(x.builder, [(None, x), (key, value)])
 
 
-__all__ = ["constructor_of", "dict_display", "dict_function", "dict_method", "field", "formatted", "is_dict", "literal", "made_record", "make_record", "make_text",
+__all__ = ["RECORDS", "constructor_of", "dict_display", "dict_function", "dict_method", "field", "formatted", "is_dict", "literal", "made_record", "make_record", "make_text", "record_method",
            "with_item"]

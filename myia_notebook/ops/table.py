@@ -30,6 +30,7 @@ PRIMITIVES: dict[str, Primitive] = _table((primitive.name, primitive) for family
 make_tuple, tuple_getitem = tuples.make_tuple, tuples.tuple_getitem
 
 from myia_notebook.ops.access import NAMED as _NAMED  # noqa: E402  (operations expand to the primitives above)
+from myia_notebook.ops.functional import FUNCTIONAL  # noqa: E402
 from myia_notebook.ops.iteration import ITERABLES  # noqa: E402
 from myia_notebook.ops.library import LIBRARY  # noqa: E402
 from myia_notebook.ops.library_linear import LINEAR  # noqa: E402
@@ -39,10 +40,10 @@ from myia_notebook.ops.library_shape import SHAPE  # noqa: E402
 from myia_notebook.ops.library_special import SPECIAL  # noqa: E402
 from myia_notebook.ops.messages import PRINT, RAISE  # noqa: E402
 from myia_notebook.ops.operators import OPERATORS  # noqa: E402
-from myia_notebook.ops.records import constructor_of  # noqa: E402
+from myia_notebook.ops.records import RECORDS, constructor_of  # noqa: E402
 
 NAMED: dict[str, Operation] = {**_NAMED, "raise": RAISE}
-OPERATIONS: dict[Any, Operation] = _table(item for part in ({print: PRINT}, OPERATORS, ITERABLES, LIBRARY, REDUCTIONS, SHAPE, LINEAR, SPECIAL, RANDOM) for item in part.items())
+OPERATIONS: dict[Any, Operation] = _table(item for part in ({print: PRINT}, OPERATORS, RECORDS, ITERABLES, FUNCTIONAL, LIBRARY, REDUCTIONS, SHAPE, LINEAR, SPECIAL, RANDOM) for item in part.items())
 
 
 def operation_for(value: Any) -> Operation | None:

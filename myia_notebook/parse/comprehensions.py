@@ -3,12 +3,12 @@ the number of values is known, inference unrolls it and the result has a known l
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from myia_notebook.ir.graph import Constant, Graph, Node
 from myia_notebook.ops.table import NAMED
 from myia_notebook.parse.expressions import note_call
-from myia_notebook.parse.names import captures
 from myia_notebook.parse.scope import Environment, Function
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ class Comprehension:
 
     def build(self, env: Environment) -> Node:
         p = self.p
-        self._check_functions()
         is_dict = isinstance(self.e, ast.DictComp)
         first = self._iterator(0, env)
         keeps_all = len(self.e.generators) == 1 and not self.e.generators[0].ifs
@@ -33,14 +32,16 @@ class Comprehension:
             empty = p.operation(env, NAMED["collect_empty"], self.e, first, Constant(keeps_all))
         return self._loop(0, first, empty, env)
 
-    def _check_functions(self) -> None:
-        """A function made here would see the last value of a target, as in Python: refused."""
-        own = {name for g in self.e.generators for name in _names(g.target)}
-        for node in ast.walk(self.e):
-            if isinstance(node, ast.Lambda):
-                for name in captures(node):
-                    if name in own:
-                        raise self.p.source.fault("M203", node, name=name, line=node.lineno)
+    def _kept(self, make: Callable[[], Node], env: Environment) -> Node:
+        """A value that is collected: no function in it may be made here over a target, of which it would see the last value (M203)."""
+        own = sorted({name for g in self.e.generators for name in _names(g.target)})
+        closures = self.f.captured_by_closures
+        before = {name: len(closures.get(name, ())) for name in own}
+        value = make()
+        for name in own:
+            new = closures.get(name, [])[before[name]:]
+            value = self.p.watch_graphs(value, env, name, new, self.e) if new else value
+        return value
 
     def _iterator(self, level: int, env: Environment) -> Node:
         generator = self.e.generators[level]
@@ -89,8 +90,10 @@ class Comprehension:
             return self._loop(level + 1, self._iterator(level + 1, env), so_far, env)
         if isinstance(e, ast.DictComp):
             kinds = ("**", "")
-            return p.operation(env, NAMED["dict_display"], e, Constant(kinds), so_far, p.expression(e.key, env, self.f), p.expression(e.value, env, self.f))
-        return p.operation(env, NAMED["collect_add"], e, so_far, p.expression(e.elt, env, self.f))
+            key = p.expression(e.key, env, self.f)
+            value = self._kept(lambda: p.expression(e.value, env, self.f), env)
+            return p.operation(env, NAMED["dict_display"], e, Constant(kinds), so_far, key, value)
+        return p.operation(env, NAMED["collect_add"], e, so_far, self._kept(lambda: p.expression(e.elt, env, self.f), env))
 
 
 def _names(target: ast.expr) -> set[str]:

@@ -189,10 +189,14 @@ class Parser(Expressions):
     def watch(self, value: Node, env: Environment, name_of: str, f: Function, rebound: list[str], e: ast.AST) -> Node:
         """`value` of variable `name_of`, refused if a closure over one of the `rebound` names lives in it."""
         for name in rebound:
-            for graph in f.captured_by_closures.get(name, ()):
-                line = graph.provenance.span.line if graph.provenance.span else 0
-                mark = Rebound(graph, name, line)
-                value = env.graph.apply(Constant(REBOUND), value, Constant(mark, Static(mark)), name=value.name, provenance=self.provenance(e))
+            value = self.watch_graphs(value, env, name, f.captured_by_closures.get(name, []), e)
+        return value
+
+    def watch_graphs(self, value: Node, env: Environment, name: str, graphs: list[Graph], e: ast.AST) -> Node:
+        for graph in graphs:
+            line = graph.provenance.span.line if graph.provenance.span else 0
+            mark = Rebound(graph, name, line)
+            value = env.graph.apply(Constant(REBOUND), value, Constant(mark, Static(mark)), name=value.name, provenance=self.provenance(e))
         return value
 
     def bind(self, target: ast.expr, value: Node, env: Environment, f: Function) -> None:

@@ -179,7 +179,7 @@ def nested_comprehensions(x: float) -> float:
     m = [[i * x + j for j in range(3)] for i in range(2)]
     flat = [v for row in m for v in row if v > 1.0]
     t = [[row[j] for row in m] for j in range(3)]
-    d = {f"k{i}": v for i, v in enumerate(flat[:2])}
+    d = {f"k{i}": flat[i] for i in range(2)}
     return sum(flat) + t[2][1] * t[1][0] + sum(d[k] for k in d) + sum(v * w for v, w in zip(m[0], m[1]))
 
 
