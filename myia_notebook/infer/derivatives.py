@@ -227,14 +227,14 @@ def _gradient(engine: Engine, context: Context, node: Apply, asked: Request, f: 
             _require_reals(t, _named(f.type.labels[0]), path)
     problem = _result_problem(asked, result.type)
     if problem is not None:
-        return _later(context, node, problem)
+        return engine.later(context, node, problem)
     types = [gradient_type(engine, t) for t in wanted]
     if seed is not None and result.type != NEVER:
         try:
             _check_data("the result of a function that is differentiated", result.type)
             check_tangent("the sensitivity", seed.type, result.type)
         except MyiaError as found:
-            return _later(context, node, found)
+            return engine.later(context, node, found)
     is_single = not isinstance(asked.wrt, tuple) and asked.wrt != "*"
     target = _target(engine, context, node, f.type, recipe, asked.names, result.type)
     if target.calls:
@@ -247,12 +247,6 @@ def _gradient(engine: Engine, context: Context, node: Apply, asked: Request, f: 
     if asked.has_aux and isinstance(result.type, Tuple):
         return Abstract(Tuple((gradient, result.type.items[1])))
     return Abstract(gradient)
-
-
-def _later(context: Context, node: Apply, problem: MyiaError) -> Abstract:
-    """A refusal that stands unless the types that it is about grow."""
-    context.problems[node.id] = with_span(problem, node.provenance.span)
-    return Abstract(NEVER)
 
 
 def _result_problem(asked: Request, t: Type) -> Any:
@@ -283,7 +277,7 @@ def _jacobian(engine: Engine, context: Context, node: Apply, asked: Request, f: 
     try:
         made = jacobian_type(result.type, inner)
     except MyiaError as found:
-        return _later(context, node, found)
+        return engine.later(context, node, found)
     target = _target(engine, context, node, f.type, recipe, asked.names, result.type)
     if target.calls:
         wrt = tuple(_operand_of(recipe, path) for path in wrt)
@@ -363,7 +357,7 @@ def _jvp(engine: Engine, context: Context, node: Apply, operands: list[Abstract]
             if not (zeros[i] and not has_reals(primal.type)):
                 check_tangent(f"the tangent of argument {i}", have.type, primal.type, trusted)
     except MyiaError as found:
-        return _later(context, node, found)
+        return engine.later(context, node, found)
     if result.type == NEVER:
         context.uses[node.id] = JvpUse(target, True)
         return Abstract(NEVER)

@@ -36,6 +36,8 @@ SWITCH, MAKE_TUPLE = PRIMITIVES["switch"], PRIMITIVES["make_tuple"]
 MAX_CONTEXTS, MAX_VALUES, MAX_UNROLLED = 5000, 24, 1000
 NEEDS_VALUE = "M306"
 _UNROLLING_MAY_MEND = ("M301", "M302", "M303", "M306", "M307", "M308", "M401", "M402", "M403")
+_MAY_PASS = ("M301", "M302", "M303", "M304", "M401")
+"""What is wrong with a type while a recursion is being inferred may be right when the type has grown."""
 CALL_VALUE, CALL_METHOD = "__call__", NAMED["call_method"]
 
 
@@ -57,7 +59,7 @@ class Context:
         self.waiting: Wait | None = None
         self.coroutine: Generator[Wait, Abstract, Abstract] | None = None
         self.instance: Graph | None = None
-        self.problems: dict[int, MyiaError] = {}
+        self.problems: dict[int, tuple[int, MyiaError]] = {}
         self.is_done = False
 
     def parameters(self) -> tuple[Abstract, ...]:
@@ -97,6 +99,7 @@ class Engine:
             self.cycles, self.invariants, self.methods, self.session = before.cycles, before.invariants, before.methods, before.session
         self.gradient_labels: dict[int, Label] = {}
         self.has_grown = False
+        self.refusals = 0
         self.box = Boxes(self)
         self.contexts: dict[Any, Context] = {}
         self.labels: dict[Any, Label] = {}
@@ -245,13 +248,30 @@ class Engine:
         facts = (a if i in self.fixed else Abstract(intern(self, a.type)) for i, a in enumerate(arguments))
         context = self.context(root, tuple(facts), "root")
         self.drain(context)
-        for other in self.all:
-            for problem in other.problems.values():
-                self.culprit = other
-                raise with_span(problem, self._caller_span(other))
+        self.check(context)
         if context.result is None or context.result.type == NEVER and not self._raises(context):
             raise error("M502", root.provenance.span, name=root.name)
         return context
+
+    def check(self, root: Context) -> None:
+        """Raises the first refusal that stands in a context that the program uses."""
+        seen = {root.number: root}
+        queue = deque([root])
+        while queue:
+            for other in queue.popleft().used:
+                if other.number not in seen:
+                    seen[other.number] = other
+                    queue.append(other)
+        standing = [(number, other, problem) for other in seen.values() for number, problem in other.problems.values()]
+        if standing:
+            _, self.culprit, problem = min(standing, key=lambda found: found[0])
+            raise with_span(problem, self._caller_span(self.culprit))
+
+    def later(self, context: Context, node: Apply, problem: MyiaError) -> Abstract:
+        """A refusal that stands unless the types that it is about grow."""
+        self.refusals += 1
+        context.problems[node.id] = self.refusals, with_span(problem, node.provenance.span)
+        return Abstract(NEVER)
 
     def drain(self, root: Context | None = None) -> None:
         while True:
@@ -402,7 +422,9 @@ class Engine:
             try:
                 fact = yield from self._node(context, node, facts)
             except MyiaError as problem:
-                raise with_span(problem, node.provenance.span) from None
+                if problem.code not in _MAY_PASS:
+                    raise with_span(problem, node.provenance.span) from None
+                fact = self.later(context, node, problem)
             facts[node.id] = fact
         return self.fact(context.graph.output, facts)
 

@@ -31,6 +31,7 @@ CAST = PRIMITIVES["cast"]
 def monomorphize(engine: Engine, root: Context) -> Graph:
     """The typed form of a program."""
     _unify(engine)
+    engine.check(root)
     return _Monomorphizer(engine, root).run()
 
 

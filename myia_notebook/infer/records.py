@@ -110,7 +110,7 @@ def _composite(engine: Engine, value: Any, operands: list[Abstract], names: tupl
         function, order = METHODS[name], [0, *order[2:]]
     else:
         operation = value if isinstance(value, Operation) else operation_for(value)
-        special = function_for(operation, len(operands), names)
+        special = function_for(operation, operands, names)
         if special is not None:
             return MethodUse([Case(None, operands[0].type, method_graph(engine, special))], order)
         entry = composites().get(id(operation))

@@ -213,12 +213,14 @@ def _add(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
 
 def list_sum(x: Expr, y: Expr) -> Expr:
     """xs + ys of lists, one of them of run-time length."""
+    from myia_notebook.infer.join import is_callable
     builder = x.builder
     if not all(isinstance(o.type, List) or is_static_list(o.type) for o in (x, y)):
         raise error("M301", operation="'+'", types=f"{x.type} and {y.type}", hint="only lists can be added to a list")
     if is_static_list(y.type) and len(y.type.items) == 1 and isinstance(x.type, List):  # type: ignore[union-attr]
         item = tuple_items(y)[0]
-        t = _list_join(builder, x.type, List(item.type))
+        is_library = _is_function(x.type.item) and is_callable(item.type) and builder.box is not None  # `fs + [math.sin]`
+        t = _list_join(builder, x.type, List(builder.box.function(item.type) if is_library else item.type))  # type: ignore[union-attr]
         assert isinstance(t, List)
         return Expr(builder, builder.apply(_primitive("list_append"), fitted(x, t).node, fitted(item, t.item).node, type=t))
     t = _list_join(builder, run_time_list(x).type, run_time_list(y).type)
@@ -360,7 +362,7 @@ def equal_items(x: Expr, y: Expr) -> Expr:
         for a, b in zip(tuple_items(x), tuple_items(y)):
             result = both(result, truth_of(equal_items(a, b)))
         return result
-    if isinstance(x.type, Function) or isinstance(y.type, Function):
+    if _is_function(x.type) or _is_function(y.type):
         raise error("M301", operation="'=='", types=f"{x.type} and {y.type}", hint="functions cannot be compared")
     a, b = static_value(x), static_value(y)
     return known(builder, a is not UNKNOWN and b is not UNKNOWN and type(a) is type(b) and a == b)
