@@ -48,6 +48,16 @@ Shapes are known before running. The numbers are differentiated with respect to 
 """
 
 
+FUNCTIONS = """
+## Functions that meet in one variable
+
+A variable may hold one of several functions: closures, functions of the library, derivatives, `functools.partial`, callable records. Each call must be one that
+every function that may be there accepts; they may differ in their parameters, defaults and `*args`, each filling in its own. The types of two calls may
+differ (an activation on layers of several shapes, an identity of a number and of a tuple): each call is typed for itself. A variable may hold a function or
+`None`; `is None`, `is not None` and the truth of the variable tell them apart.
+"""
+
+
 def language() -> str:
     lines = ["# The language, row by row", "",
              "Written by `tools/tables.py` from `tests/language/rows.py`: each row is a program that uses the construct, compared with plain Python (value) and",
@@ -59,7 +69,7 @@ def language() -> str:
     lines += ["## What is refused", "", "| construct | error | says |", "|---|---|---|"]
     for name, (_, code) in REFUSED.items():
         lines.append(f"| {name} | {code} | {_message(name)} |")
-    lines += ["", *RANDOM_NUMBERS.strip().split("\n"), "", "## Where the meaning differs from Python's", "",
+    lines += ["", *FUNCTIONS.strip().split("\n"), "", *RANDOM_NUMBERS.strip().split("\n"), "", "## Where the meaning differs from Python's", "",
               "* `a[i] = v` makes a changed copy and binds `a` to it; other variables of the same function that are the same value change with it, the caller's",
               "  array does not. Where that cannot be told (an alias inside a branch or loop), the program is refused (M103).",
               "* `bool` and `np.bool_` are one type: `True + True` is 2 in any case, and `~b` is refused (write `not b`). Arrays of booleans do as in NumPy: `+` is or, "

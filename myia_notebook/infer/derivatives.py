@@ -391,11 +391,12 @@ def _vjp(engine: Engine, context: Context, node: Apply, operands: list[Abstract]
     primals = operands[1:]
     assert isinstance(f.type, FunctionSet)
     result = yield from engine._call_value(context, node, f, primals)
-    calls, recipe = context.uses.get(node.id), _recipe(f.type, len(primals))
+    calls = context.uses.get(node.id)
+    target = _target(engine, context, node, f.type, _recipe(f.type, len(primals)), (), result.type)
     if result.type != NEVER:
         _check_data("the result of a function that is differentiated", result.type)
     label = engine.make_label(gradient_template(Request("pullback", "*"), 1 + len(primals)), (f, *primals))
-    context.uses[node.id] = VjpUse(label, calls, recipe)
+    context.uses[node.id] = VjpUse(label, calls, target)
     return Abstract(Tuple((result.type, FunctionSet((label,)))))
 
 
@@ -689,19 +690,20 @@ class VjpUse(Use):
 
     label: Label
     calls: Any
-    recipe: list[Any]
+    target: Target
 
     def build(self, body: _Body, builder: Builder, node: Apply, operands: list[Node], t: Type) -> Node:
         from myia_notebook.gradient.classes import contains_function
         f, *primals = operands
         assert isinstance(t, Tuple)
-        result = None if t.items[0] == NEVER else _member(f).result
+        called, arguments = self.target.build(body, builder, f, primals)
+        result = None if t.items[0] == NEVER else _member(called).result
         if result is None or result == NEVER or contains_function(result):
             value = body._unknown_call(builder, f, self.calls, primals, len(primals), (), Abstract(t.items[0]))
         else:
             options = GradientOptions((), False, True, has_seed=True)
-            arguments = [*_arguments(body, builder, f, self.recipe, primals), builder.zero(sensitivity(result))]
-            pair = builder.apply(GRADIENT_CALL, f, Constant(options, Static(options)), *arguments, type=Tuple((result, UNIT)))
+            arguments = [*arguments, builder.zero(sensitivity(result))]
+            pair = builder.apply(GRADIENT_CALL, called, Constant(options, Static(options)), *arguments, type=Tuple((result, UNIT)))
             value = body.fit(builder, builder.item(pair, 0), t.items[0])
         back = body._closure(builder, self.label, operands, Abstract(FunctionSet((self.label,))))
         return builder.tuple(value, back)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from myia_notebook.ir.graph import ZERO, Graph
+from myia_notebook.ir.graph import UNDEFINED, ZERO, Graph
 from myia_notebook.ir.types import Environment, Type, sensitivity
 from myia_notebook.ops.expression import Builder, Expr
 from myia_notebook.ops.primitive import Abstract, Linear, Primitive, Structural
@@ -80,6 +80,8 @@ def add_values(a: Any, b: Any) -> Any:
                 parts[key] = tuple(flat[position:position + size])
                 position += size
             results.append(EnvironmentValue(parts))
+        elif x is UNDEFINED or y is UNDEFINED:  # beside what is chosen: nobody reads it
+            results.append(UNDEFINED)
         elif x is ZERO or y is ZERO:
             results.append(y if x is ZERO else x)
         elif isinstance(x, tuple):

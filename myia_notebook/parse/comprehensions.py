@@ -35,12 +35,16 @@ class Comprehension:
     def _kept(self, make: Callable[[], Node], env: Environment) -> Node:
         """A value that is collected: no function in it may be made here over a target, of which it would see the last value (M203)."""
         own = sorted({name for g in self.e.generators for name in _names(g.target)})
-        closures = self.f.captured_by_closures
+        closures, around = self.f.captured_by_closures, self.f.targets
         before = {name: len(closures.get(name, ())) for name in own}
+        self.f.targets = (*around, *own)
         value = make()
+        self.f.targets = around
         for name in own:
             new = closures.get(name, [])[before[name]:]
-            value = self.p.watch_graphs(value, env, name, new, self.e) if new else value
+            if new:
+                value = self.p.watch_graphs(value, env, name, new, self.e)
+                del closures[name][before[name]:]
         return value
 
     def _iterator(self, level: int, env: Environment) -> Node:

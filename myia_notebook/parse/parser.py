@@ -142,7 +142,7 @@ class Parser(Expressions):
             inner_env[name] = Binding(Constant(graph, provenance=self.provenance(e)))
         inner = Function(name, own, inner_env, f, f.globals, {}, {}, e.lineno)
         for captured in captures(e):
-            if captured in f.locals and captured != name:
+            if (captured in f.locals or captured in f.targets) and captured != name:
                 f.captured_by_closures.setdefault(captured, []).append(graph)
         self.fill(graph, e, inner)
         return graph

@@ -40,7 +40,7 @@ class Environment(dict[str, Binding]):
 @dataclass(slots=True)
 class Function:
     """What is known of the function being translated. `outer` is the environment in which it is defined (None at the top level);
-    `locals` are the names it binds."""
+    `locals` are the names it binds; `targets` those of the comprehensions around the expression being translated."""
 
     name: str
     locals: frozenset[str]
@@ -50,3 +50,4 @@ class Function:
     cells: dict[str, Any]
     captured_by_closures: dict[str, list[Graph]]
     span_line: int = 0
+    targets: tuple[str, ...] = ()
