@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test unit browser front-test check front bench fuzz clean
+.PHONY: help demo test unit browser front-test check front bench fuzz golden clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -48,6 +48,10 @@ bench: .venv/stamp-test ## time gradients against plain Python and hand-written 
 
 fuzz: .venv/stamp-test ## random programs against Python and differences, for MINUTES (default 1)
 	$(BIN)/python tools/fuzz.py $(or $(MINUTES),1)
+
+golden: .venv/stamp-test ## write the golden files of the stages again, and the table of operations
+	$(BIN)/python tools/golden.py
+	$(BIN)/python tools/operation_counts.py --write
 
 clean:
 	rm -rf .venv build dist *.egg-info myia_notebook/static myia_notebook/labextension labextension/node_modules labextension/lib labextension/src/generated

@@ -57,17 +57,45 @@ class Compilation:
         return save_html(path, self.payload())
 
     def report(self) -> str:
-        """Plain text: each stage with its time and size."""
+        """Plain text for a bug report: versions, each stage with its size and time, the error if there is one, the program, and the IR of each stage."""
+        parts = [_versions(), self.table()]
+        if self.problem is not None:
+            parts.append(f"error\n{self.problem}")
+        if self.cell or self.source:
+            parts.append(f"program\n{(self.cell or self.source).rstrip()}")
+        for name in ("parsed", "typed", "adjoint", "optimized", "lowered"):
+            if name in self.stages and self.stages[name].error is None:
+                parts.append(f"{name}\n{self.stages[name].text.rstrip()}")
+        return "\n\n".join(parts) + "\n"
+
+    def table(self) -> str:
+        """Each stage with its size and its time."""
         lines = [f"{'stage':<11}{'nodes':>7}{'events':>8}{'ms':>9}"]
         for name, snapshot in self.stages.items():
             count = "" if snapshot.final is None else str(sum(node.kind == "apply" for node in snapshot.final.nodes))
+            milliseconds = self.timings.get(name, snapshot.time)
             failed = f"  {snapshot.error.code} {snapshot.error.message}" if snapshot.error is not None else ""
-            lines.append(f"{name:<11}{count:>7}{len(snapshot.events):>8}{snapshot.time:>9.2f}{failed}")
+            lines.append(f"{name:<11}{count:>7}{len(snapshot.events):>8}{milliseconds:>9.2f}{failed}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
         from myia_notebook.view.fallback import compilation_text
         return compilation_text(self)
+
+
+def _versions() -> str:
+    """One line for each thing that the result depends on."""
+    import platform
+    from importlib import metadata
+
+    import myia_notebook
+    lines = [f"myia_notebook {myia_notebook.__version__}", f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"]
+    for name in ("numpy", "numba", "llvmlite", "ipython", "anywidget"):
+        try:
+            lines.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            lines.append(f"{name} is not installed")
+    return "\n".join(lines)
 
 
 class SnapshotObserver(Observer):

@@ -133,7 +133,7 @@ class MyiaMagics(Magics):
         if options.out and compilation is not None:
             self.shell.user_ns[options.out] = compilation
         if options.verbose and compilation is not None:
-            print(compilation.report())
+            print(compilation.table())
         if compilation is not None and not options.quiet and not result.is_hidden:
             display(compilation.display(static=options.static, height=options.height, stage=options.stage))
         problem: MyiaError | None = result.problem

@@ -17,15 +17,14 @@ from typing import Any
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.optimize.handwritten import PROGRAMS, Program  # noqa: E402
-from tests.optimize.running import optimized  # noqa: E402
-
 import myia_notebook as myia  # noqa: E402
 from myia_notebook.api import runtime  # noqa: E402
 from myia_notebook.ir.graph import Graph, count_nodes, primitive_of, reachable, schedule  # noqa: E402
 from myia_notebook.ir.types import is_float  # noqa: E402
 from myia_notebook.ops.primitive import Checked, Elementwise, Kernel, Reduction  # noqa: E402
 from myia_notebook.vm import run  # noqa: E402
+from tests.optimize.handwritten import PROGRAMS, Program  # noqa: E402
+from tests.optimize.running import optimized  # noqa: E402
 
 TRAFFIC = ("env_make", "env_get", "add_sensitivities", "partial", "make_tuple", "tuple_getitem")
 MOVES = ("reshape", "transpose", "broadcast_to", "cast")

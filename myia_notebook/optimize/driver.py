@@ -61,11 +61,13 @@ def optimize(root: Graph, recorder: Recorder | None = None, checker: Checker | N
         checker.begin(root)
     for round_ in range(1, ROUNDS + 1):
         before = version
+        is_over = False
         for step in (_RULES, *PASSES):
             if settled[step.name] == version:
                 continue
             if step is _RULES:
                 changed, is_complete = _apply_rules(program, recorder, checker, f"round {round_}")
+                is_over = not is_complete
             else:
                 changed, is_complete = _run_pass(program, step, recorder, checker), step.is_complete
             if changed:
@@ -73,7 +75,7 @@ def optimize(root: Graph, recorder: Recorder | None = None, checker: Checker | N
                 program.forget()
             if is_complete or not changed:
                 settled[step.name] = version
-        if version == before:
+        if version == before or is_over:
             return root
     _stopped(recorder, "rounds", f"the program still changed after {ROUNDS} rounds")
     return root

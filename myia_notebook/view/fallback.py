@@ -57,7 +57,7 @@ def text_svg(text: str) -> str:
 
 def compilation_text(compilation: Compilation) -> str:
     """What a terminal shows: the stages, the last graph as text, the error if there is one."""
-    parts = [compilation.report()]
+    parts = [compilation.table()]
     last = compilation.stages.get("optimized") or next(reversed(compilation.stages.values()), None)
     if last is not None and last.error is None:
         parts.append(f"\n{last.stage}:\n{last.text}")

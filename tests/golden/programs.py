@@ -37,7 +37,7 @@ def polynomial(x):
 
 def arrays(x):
     y = np.reshape(np.reshape(x, (3, 2)), (6,))
-    z = y / 1 + y ** -1 + y / 4 + (-y) / (y + 3.0) + (y + 2.0 * y) + y * (-1) + y ** 3 + -(-y)
+    z = y / 1 + y ** -1 + y / 4 + (-y) / (y + 3.0) + (y + 2.0 * y) + y * (-1) + y ** 3 + -(-y)  # noqa: B002
     return np.sum(np.sum(2.0 * np.reshape(z, (2, 3)), axis=1), axis=0)
 
 

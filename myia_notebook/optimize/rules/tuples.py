@@ -5,7 +5,6 @@ from typing import Any
 
 from myia_notebook.ir.graph import ZERO, Apply, Constant, Graph, Node, callee_of, graph_constant, is_call_of, is_symbolic
 from myia_notebook.ir.types import Tuple, is_float
-from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.table import PRIMITIVES
 from myia_notebook.optimize.rewriter import Rewriter, Rule, location
 
