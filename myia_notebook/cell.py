@@ -123,6 +123,9 @@ def _run_program(expression: ast.expr, text: str, namespace: dict[str, Any], fil
     session = ParseSession()
     program, values = parse_expression(expression, namespace, session, filename, text)
     compilation = explain_program(program, values, text, backend=options.backend, check=options.check, observe=options.observe, session=session)
+    if compilation.live is not None:
+        from myia_notebook.view.curve import curve_of
+        compilation.live.curve = curve_of(expression, namespace, program)
     return CellResult(compilation.value if compilation.problem is None else None, compilation, compilation.problem)
 
 

@@ -25,6 +25,7 @@ class Compilation:
     problem: MyiaError | None = None
     _value: Any = None
     cell: str = ""
+    live: Any = None  # a `view.live.Live`: how the program runs again on other numbers
 
     @property
     def value(self) -> Any:
@@ -41,7 +42,7 @@ class Compilation:
         """What the viewer receives: JSON-ready."""
         options = {"stage": stage or "", "height": height or 0}
         return {"version": 1, "source": self.source, "cell": self.cell, "options": options,
-                "stages": [snapshot.to_dict() for snapshot in self.stages.values()]}
+                "live": self.live.describe() if self.live is not None else None, "stages": [snapshot.to_dict() for snapshot in self.stages.values()]}
 
     def display(self, static: bool = False, height: int | None = None, stage: str | None = None) -> Any:
         """An object that a notebook displays: the widget, or (`static`) the picture alone."""
@@ -156,6 +157,7 @@ def explain_program(program: Graph, values: list[Any], source: str, backend: str
         compilation._value = result if convert is None else convert(result)
         if observe:
             _finish(compilation, unit, inputs, elapsed, observer.identity)  # type: ignore[attr-defined]
+            _keep_live(compilation, unit, values, observer.identity)  # type: ignore[attr-defined]
     except MyiaError as problem:
         compilation.problem = problem
         if problem.source is None and problem.span is not None and problem.span.source.startswith("<myia"):
@@ -181,6 +183,23 @@ def _finish(compilation: Compilation, unit: Unit, inputs: list[Any], elapsed: fl
             trace = trace or recorder.trace(identity)
     stages.add_values(compilation.stages, values, identity)
     compilation.stages["run"] = stages.run_snapshot(compilation.stages, compilation.source, compilation._value, elapsed, trace)
+
+
+def _keep_live(compilation: Compilation, unit: Unit, values: list[Any], identity: Any) -> None:
+    """Keeps the program for the viewer's live inputs, when it has some and prints nothing."""
+    from myia_notebook.api import _converter, runtime
+    from myia_notebook.view.live import Live, is_silent, kind_of, remember
+    optimized = unit.optimized
+    assert optimized is not None
+    if not any(map(kind_of, values)) or not is_silent(optimized):
+        return
+
+    def prepare(given: list[Any]) -> list[Any]:
+        return [runtime(v, p.type) for v, p in zip(given, optimized.parameters)]  # type: ignore[arg-type]
+
+    graphs = tuple(g for g in (unit.adjoint, optimized) if g is not None)
+    compilation.live = remember(Live(list(unit.parsed.parameters), list(values), graphs, identity, prepare, _converter(unit.result_type),
+                                   tuple(unit.typed.flags.get("fixed", ())) if unit.typed is not None else ()))
 
 
 def check_unit(unit: Unit, inputs: list[Any]) -> None:

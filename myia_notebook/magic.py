@@ -163,6 +163,8 @@ def load_ipython_extension(shell: Any) -> None:
     """`%load_ext myia_notebook`: registers the magics and puts `myia`, `grad` and the other derivatives into the notebook's
     namespace where these names are free."""
     import myia_notebook
+    from myia_notebook.view.live import serve
     shell.register_magics(MyiaMagics)
+    serve()
     for name in ("grad", "value_and_grad", "myia", *myia_notebook.DERIVATIVES):
         shell.user_ns.setdefault(name, getattr(myia_notebook, name))

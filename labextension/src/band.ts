@@ -1,6 +1,7 @@
 /** The band over the graph: the step in one sentence, its equation with every number under its symbol, and the iterations of a loop. */
-import { equation, ValueOf } from './equation';
+import { equation, plainText, ValueOf } from './equation';
 import { button, h } from './elements';
+import { Token } from './snapshot';
 import { parts } from './steps';
 import { Change, Loop, Mode, Scene, Story } from './story';
 
@@ -26,7 +27,8 @@ export class Band {
     say.append(this.choices(s));
     this.el.append(say);
     const equations = h('div', 'my-eq');
-    if (item?.equation.length) for (const part of parts(item.equation)) equations.append(equation(part, scene.values as ValueOf, true));
+    if (item?.equation.length && item.after.length) equations.append(rule(item.equation, item.after));
+    else if (item?.equation.length) for (const part of parts(item.equation)) equations.append(equation(part, scene.values as ValueOf, true));
     if (equations.children.length) this.el.append(equations);
     if (scene.difference.length) this.el.append(difference(scene.difference));
     if (scene.loop) this.el.append(this.iterations(scene.loop, story, s.step));
@@ -74,6 +76,14 @@ export class Band {
     table.append(heads, rail);
     return table;
   }
+}
+
+/** A rewrite rule: what it looks for, and what takes its place. */
+function rule(before: Token[], after: Token[]): HTMLElement {
+  const none = (): string => '', box = h('div', 'my-rule', undefined, equation(before, none, false), h('span', '', '→'), equation(after, none, false));
+  box.setAttribute('role', 'img');
+  box.setAttribute('aria-label', `the rule: ${plainText(before)} becomes ${plainText(after)}`);
+  return box;
 }
 
 const LINES = 4;

@@ -57,7 +57,29 @@ function offsets(view: EditorView, spans: Span[]): Mark[] {
 }
 
 interface Cell { node: HTMLElement; editor?: { editor?: EditorView } }
-interface Panel { content: { widgets: readonly Cell[] }; disposed: { connect(f: () => void): void } }
+interface Comm { open(data?: unknown): unknown; send(data: unknown): unknown; onMsg: (m: { content: { data: Record<string, unknown> } }) => void; onClose: () => void }
+interface Kernel { createComm(target: string): Comm; handleComms?: boolean }
+interface Panel { sessionContext?: { session?: { kernel?: Kernel | null } | null }; content: { widgets: readonly Cell[] }; disposed: { connect(f: () => void): void } }
+
+/** One comm for each kernel, and who waits for its answers. A kernel without the extension closes it: then nothing is known there. */
+const lines = new WeakMap<Kernel, { comm: Comm; waiting: Map<number, (raw: unknown) => void> }>();
+let questions = 0;
+
+function ask(kernel: Kernel, question: unknown, answer: (raw: unknown) => void): void {
+  try {
+    let line = lines.get(kernel);
+    if (!line) {
+      const comm = kernel.createComm('myia_notebook'), made = { comm, waiting: new Map<number, (raw: unknown) => void>() };
+      comm.onMsg = m => { const n = Number(m.content.data.number); made.waiting.get(n)?.(m.content.data); made.waiting.delete(n); };
+      comm.onClose = () => { lines.delete(kernel); for (const f of made.waiting.values()) f(null); made.waiting.clear(); };
+      comm.open();
+      lines.set(kernel, (line = made));
+    }
+    const number = ++questions;
+    line.waiting.set(number, answer);
+    line.comm.send({ ...(question as object), number });
+  } catch { lines.delete(kernel); answer(null); }
+}
 
 export default {
   id: 'myia-notebook:plugin',
@@ -68,6 +90,7 @@ export default {
     app.docRegistry.addWidgetExtension('Notebook', {
       createNew(panel: Panel): void { panels.add(panel); panel.disposed.connect(() => panels.delete(panel)); }
     });
+    const panelOf = (element: Element): Panel | undefined => [...panels].find(p => p.content.widgets.some(cell => cell.node.contains(element)));
     const cellOf = (element: Element): Cell | undefined => {
       for (const panel of panels) for (const cell of panel.content.widgets) if (cell.node.contains(element)) return cell;
       return undefined;
@@ -85,6 +108,12 @@ export default {
       if (!view || !isMyia(view)) return;
       arm(view);
       view.dispatch({ effects: setMarks.of(offsets(view, ((e as CustomEvent).detail?.spans ?? []) as Span[])) });
+    });
+    document.addEventListener('myia:ask', e => {
+      const detail = (e as CustomEvent).detail as { question?: unknown; answer?: (raw: unknown) => void } | null, kernel = e.target instanceof Element ? panelOf(e.target)?.sessionContext?.session?.kernel : null;
+      if (!kernel || !detail?.answer) return;
+      e.preventDefault();
+      ask(kernel, detail.question, detail.answer);
     });
     document.body.dataset.myiaNotebook = 'ready';
   }

@@ -44,6 +44,9 @@ export class Rail {
     if (this.buttons.includes(document.activeElement as HTMLButtonElement)) this.buttons[stage]?.focus();
   }
 
+  /** The result of another run. */
+  refresh(i: number, s: Snapshot): void { const b = this.buttons[i], o = this.menu.options[i]; b?.querySelector('small')?.replaceChildren(...said(s)); if (o) o.textContent = `${s.stage} · ${measure(s)}`; }
+
   count(text: string): void { this.hits.textContent = text; }
 }
 

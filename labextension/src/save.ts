@@ -1,6 +1,7 @@
 /** The picture of the current step as a file: SVG with its looks written in, PNG at twice the size, DOT with labels. Nothing leaves the browser. */
 import { button, h } from './elements';
 import { Direction, Drawing, lines, returnId } from './dot';
+import { pdfOf } from './pdf';
 import { Model } from './replay';
 import { svg } from './svg';
 
@@ -8,6 +9,14 @@ const KEPT = ['fill', 'fill-opacity', 'fill-rule', 'stroke', 'stroke-width', 'st
 
 /** The drawing on its own: styles are written on each element, so that any program shows it as it was. */
 export function svgText(root: SVGSVGElement, width: number, height: number, background: string): string {
+  const copy = plain(root), w = Math.ceil(width), t = Math.ceil(height);
+  for (const [k, v] of [['xmlns', 'http://www.w3.org/2000/svg'], ['width', w], ['height', t], ['viewBox', `0 0 ${w} ${t}`]] as const) copy.setAttribute(k, String(v));
+  copy.prepend(svg('rect', { width: w, height: t, fill: background }));
+  return new XMLSerializer().serializeToString(copy);
+}
+
+/** A copy with its looks written in. */
+export function plain(root: SVGSVGElement): SVGSVGElement {
   const copy = root.cloneNode(true) as SVGSVGElement;
   const from = [root, ...root.querySelectorAll('*')], to = [copy, ...copy.querySelectorAll('*')];
   from.forEach((e, i) => {
@@ -17,10 +26,7 @@ export function svgText(root: SVGSVGElement, width: number, height: number, back
     for (const name of ['class', 'tabindex', 'role', 'aria-label', 'data-at', 'data-id', 'data-from', 'data-to']) target.removeAttribute(name);
   });
   copy.querySelectorAll('[d="M-4,0 H4"]').forEach(e => e.parentElement?.remove()); // the signs that close functions are controls, not picture
-  const w = Math.ceil(width), t = Math.ceil(height);
-  for (const [k, v] of [['xmlns', 'http://www.w3.org/2000/svg'], ['width', w], ['height', t], ['viewBox', `0 0 ${w} ${t}`]] as const) copy.setAttribute(k, String(v));
-  copy.prepend(svg('rect', { width: w, height: t, fill: background }));
-  return new XMLSerializer().serializeToString(copy);
+  return copy;
 }
 
 const quote = (s: string): string => `"${s.replace(/\\/g, '\\\\').replace(/"/g, '\\"')}"`;
@@ -59,7 +65,7 @@ function download(blob: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-function png(text: string, width: number, height: number): Promise<Blob> {
+function raster(text: string, width: number, height: number, type: string): Promise<[Blob, number, number]> {
   return new Promise((resolve, reject) => {
     const image = new Image(), scale = Math.min(2, 8000 / Math.max(width, height));
     image.onload = () => {
@@ -67,7 +73,7 @@ function png(text: string, width: number, height: number): Promise<Blob> {
       canvas.width = Math.ceil(width * scale);
       canvas.height = Math.ceil(height * scale);
       canvas.getContext('2d')?.drawImage(image, 0, 0, canvas.width, canvas.height);
-      canvas.toBlob(b => (b ? resolve(b) : reject(new Error('the picture is too large for a PNG'))), 'image/png');
+      canvas.toBlob(b => (b ? resolve([b, canvas.width, canvas.height]) : reject(new Error('the picture is too large'))), type, 0.95);
     };
     image.onerror = () => reject(new Error('the browser could not draw the picture'));
     image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
@@ -77,7 +83,7 @@ function png(text: string, width: number, height: number): Promise<Blob> {
 export interface Shown { root: SVGSVGElement | null; width: number; height: number; background: string; dot: () => string; name: string }
 
 /** The menu of the save button. */
-export function saveMenu(shown: () => Shown, close: () => void, failed: (text: string) => void): HTMLElement {
+export function saveMenu(shown: () => Shown, close: () => void, failed: (text: string) => void, movie: (() => string) | null): HTMLElement {
   const menu = h('div', 'my-savemenu');
   menu.setAttribute('role', 'menu');
   menu.setAttribute('aria-label', 'save the picture of this step');
@@ -88,7 +94,9 @@ export function saveMenu(shown: () => Shown, close: () => void, failed: (text: s
   };
   const picture = (s: Shown): string => { if (!s.root) throw new Error('no picture'); return svgText(s.root, s.width, s.height, s.background); };
   menu.append(item('SVG', 'save as SVG', s => download(new Blob([picture(s)], { type: 'image/svg+xml' }), `${s.name}.svg`)),
-    item('PNG', 'save as PNG', async s => download(await png(picture(s), s.width, s.height), `${s.name}.png`)),
+    item('PNG', 'save as PNG', async s => download((await raster(picture(s), s.width, s.height, 'image/png'))[0], `${s.name}.png`)),
+    item('PDF', 'save as PDF, a page with the picture', async s => { const [jpeg, w, t] = await raster(picture(s), s.width, s.height, 'image/jpeg'); download(new Blob([pdfOf(new Uint8Array(await jpeg.arrayBuffer()), [w, t], s.width, s.height)], { type: 'application/pdf' }), `${s.name}.pdf`); }),
     item('DOT', 'save as DOT', s => download(new Blob([s.dot()], { type: 'text/vnd.graphviz' }), `${s.name}.dot`)));
+  if (movie) menu.append(item('Animation', 'save all steps as an SVG that plays by itself', s => download(new Blob([movie()], { type: 'image/svg+xml' }), `${s.name.replace(/-step-.*/, '')}-animation.svg`)));
   return menu;
 }

@@ -1,5 +1,6 @@
 /** The pane beside the graph: its tabs (steps, source, listings, error, node) and the page in hand. */
 import { h } from './elements';
+import { Inputs } from './inputs';
 import { errorPage, nodePage } from './panes';
 import { Model } from './replay';
 import { NodeView, Snapshot, Span } from './snapshot';
@@ -16,6 +17,7 @@ export class Side {
   private spans: Span[] = [];
   private snapshot: Snapshot | null = null;
   private list: StepList | null = null;
+  inputs: Inputs | null = null;
   private node: { view: NodeView; model: Model; value: string } | null = null;
 
   constructor(private source: string, private hooks: LineHooks) {
@@ -30,10 +32,13 @@ export class Side {
     this.snapshot = s;
     this.list = list;
     this.node = null;
-    this.tab = '';
+    if (this.tab !== 'Inputs') this.tab = ''; // whoever moves an input looks at every stage
     this.shown = '';
     this.draw();
   }
+
+  /** Another list of steps for the same stage. */
+  refresh(list: StepList | null): void { this.list = list; this.shown = this.tab === 'Inputs' ? this.shown : ''; this.draw(); }
 
   select(node: { view: NodeView; model: Model; value: string } | null): void {
     const had = this.node !== null;
@@ -53,14 +58,17 @@ export class Side {
     if (this.list) names.push(s.stage === 'optimized' ? 'Rewrites' : s.stage === 'adjoint' ? 'Derivation' : 'Steps');
     for (const c of s.code) names.push(c.title);
     names.push('Source');
+    if (this.inputs && !s.error) names.push('Inputs');
     if (s.stage !== 'code' && s.stage !== 'run' && !s.error) names.push('Text');
     if (this.node) names.push('Node');
     if (!names.includes(this.tab)) this.tab = names[0];
     this.drawTabs(names);
-    const key = `${s.stage} ${this.tab}`;
+    const key = this.tab === 'Inputs' ? 'Inputs' : `${s.stage} ${this.tab}`;
     if (key === this.shown) return;
     this.shown = key;
     this.page.replaceChildren(this.content(s));
+    this.page.scrollTop = 0;
+    if (this.page.contains(this.list?.el ?? null)) this.list?.mark(this.list.now);
     if (this.spans.length) this.mark(this.spans);
   }
 
@@ -88,6 +96,7 @@ export class Side {
     if (code) return codeListing(code.lines, code.origin, code.nodes, this.hooks);
     if (this.tab === 'Text') return codeListing(s.text.split('\n'), [], [], this.hooks);
     if (this.tab === 'Node' && this.node) return nodePage(this.node.view, this.node.model, this.node.value);
+    if (this.tab === 'Inputs' && this.inputs) return this.inputs.el;
     if (this.tab === 'Source' || !this.list) return sourceListing(this.source, this.hooks);
     return this.list.el;
   }

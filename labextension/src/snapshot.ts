@@ -1,4 +1,5 @@
 /** Mirrors myia_notebook/snapshot.py. Fields that equal their default are absent in the JSON; `read` fills them in. */
+import { Live, readLive } from './live';
 
 export type Span = [number, number, number, number];
 
@@ -19,7 +20,7 @@ export interface GradientStep {
 export interface Event {
   index: number; kind: string; title: string; reason: string; pass_name: string; rule: string; family: string; location: string; graph: number | null;
   focus: number[]; matched: number[]; produced: number[]; removed: number[]; added: NodeView[]; added_graphs: GraphView[]; changed: NodeView[];
-  outputs: [number, number][]; equation: Token[]; gradient: GradientStep | null; time: number;
+  outputs: [number, number][]; equation: Token[]; after_equation: Token[]; gradient: GradientStep | null; time: number;
 }
 export interface ErrorView { code: string; kind: string; message: string; span: Span | null; hint: string; line_text: string }
 export interface CodeText { language: string; title: string; lines: string[]; origin: number[]; nodes: number[][] }
@@ -29,7 +30,7 @@ export interface Snapshot {
   stage: string; text: string; source: string; initial: State | null; final: State | null; events: Event[]; code: CodeText[]; error: ErrorView | null;
   result: string; trace: Trace | null; time: number;
 }
-export interface Payload { version: number; source: string; cell: string; options: { stage: string; height: number }; stages: Snapshot[] }
+export interface Payload { version: number; source: string; cell: string; options: { stage: string; height: number }; live: Live | null; stages: Snapshot[] }
 
 type Raw = Record<string, any>;
 const text = (v: unknown): string => (typeof v === 'string' ? v : '');
@@ -58,13 +59,13 @@ const event = (r: Raw): Event => ({
   index: num(r.index), kind: text(r.kind), title: text(r.title), reason: text(r.reason), pass_name: text(r.pass_name), rule: text(r.rule), family: text(r.family),
   location: text(r.location), graph: maybe(r.graph), focus: list(r.focus).map(num), matched: list(r.matched).map(num), produced: list(r.produced).map(num),
   removed: list(r.removed).map(num), added: list(r.added).map(node), added_graphs: list(r.added_graphs).map(graph), changed: list(r.changed).map(node),
-  outputs: list(r.outputs).filter(p => Array.isArray(p) && p.length === 2) as [number, number][], equation: list(r.equation).map(token), gradient: gradient(r.gradient), time: num(r.time)
+  outputs: list(r.outputs).filter(p => Array.isArray(p) && p.length === 2) as [number, number][], equation: list(r.equation).map(token), after_equation: list(r.after_equation).map(token), gradient: gradient(r.gradient), time: num(r.time)
 });
 const error = (r: unknown): ErrorView | null => (r && typeof r === 'object' ? {
   code: text((r as Raw).code), kind: text((r as Raw).kind), message: text((r as Raw).message), span: span((r as Raw).span), hint: text((r as Raw).hint), line_text: text((r as Raw).line_text)
 } : null);
 const code = (r: Raw): CodeText => ({ language: text(r.language), title: text(r.title), lines: list(r.lines).map(text), origin: list(r.origin).map(num), nodes: list(r.nodes).map(x => list(x).map(num)) });
-const trace = (r: unknown): Trace | null => {
+export const readTrace = (r: unknown): Trace | null => {
   if (!r || typeof r !== 'object') return null;
   const t = { nodes: list((r as Raw).nodes).map(num), calls: list((r as Raw).calls).map(num), values: list((r as Raw).values).map(text), graphs: list((r as Raw).graphs).map(num),
     forwards: list((r as Raw).forwards).map(num), is_cut: (r as Raw).is_cut === true };
@@ -72,12 +73,12 @@ const trace = (r: unknown): Trace | null => {
 };
 const snapshot = (r: Raw): Snapshot => ({
   stage: text(r.stage), text: text(r.text), source: text(r.source), initial: state(r.initial), final: state(r.final), events: list(r.events).map(event),
-  code: list(r.code).map(code), error: error(r.error), result: text(r.result), trace: trace(r.trace), time: num(r.time)
+  code: list(r.code).map(code), error: error(r.error), result: text(r.result), trace: readTrace(r.trace), time: num(r.time)
 });
 
 /** Reads a payload defensively: anything of the wrong type becomes its default. */
 export function read(raw: unknown): Payload {
   const r: Raw = raw && typeof raw === 'object' ? (raw as Raw) : {};
   const options: Raw = r.options && typeof r.options === 'object' ? r.options : {};
-  return { version: num(r.version), source: text(r.source), cell: text(r.cell), options: { stage: text(options.stage), height: num(options.height) }, stages: list(r.stages).map(snapshot) };
+  return { version: num(r.version), source: text(r.source), cell: text(r.cell), options: { stage: text(options.stage), height: num(options.height) }, live: readLive(r.live), stages: list(r.stages).map(snapshot) };
 }

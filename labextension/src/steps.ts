@@ -31,7 +31,7 @@ export class StepList {
     const before = this.matches.filter(i => i + 1 < step), after = this.matches.filter(i => i + 1 > step);
     return back ? (before.length ? before[before.length - 1] + 1 : step) : after.length ? after[0] + 1 : step;
   }
-  private now = 0;
+  now = 0;
   private next(back: boolean): void { this.go(this.beside(this.now, back)); }
 
   private rebuild(from: number): void {
@@ -67,10 +67,10 @@ export class StepList {
 
   private row(item: Item, i: number): HTMLElement {
     const li = h('li', '', undefined, h('i', '', String(i + 1)));
-    if (item.equation.length) for (const part of parts(item.equation)) li.append(h('div', '', undefined, equation(part, () => '', false)));
+    if (item.equation.length && !item.after.length) for (const part of parts(item.equation)) li.append(h('div', '', undefined, equation(part, () => '', false)));
     else li.append(document.createTextNode(item.title));
     if (item.removed || item.added) li.append(h('span', 'my-delta', undefined, h('span', 'my-minus', `−${item.removed} `), h('span', 'my-plus', `+${item.added}`)));
-    li.title = item.equation.length ? plainText(item.equation) : item.reason;
+    li.title = item.equation.length && !item.after.length ? plainText(item.equation) : item.reason;
     li.addEventListener('click', () => this.go(i + 1));
     return li;
   }

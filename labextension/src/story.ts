@@ -9,7 +9,7 @@ export type Mode = 'before' | 'difference' | 'after';
 
 /** One line of the list of steps. */
 export interface Item {
-  title: string; reason: string; group: string; note: string; equation: Token[]; removed: number; added: number; isPass: boolean; place: string; words: string; kind: string;
+  title: string; reason: string; group: string; note: string; equation: Token[]; after: Token[]; removed: number; added: number; isPass: boolean; place: string; words: string; kind: string;
 }
 
 /** One line of the textual difference of a rewrite. */
@@ -42,7 +42,7 @@ export class Story {
       this.run = runSteps(snapshot, this.adjoint(), this.primalNodes());
       this.items = this.runItems();
     } else this.items = snapshot.events.map(e => ({
-      title: e.title, reason: e.reason, group: this.isRewriting ? e.pass_name : e.gradient ? this.graphName(e.gradient.graph) : '', note: this.isRewriting ? e.family : '', equation: e.equation,
+      title: e.title, reason: e.reason, group: this.isRewriting ? e.pass_name : e.gradient ? this.graphName(e.gradient.graph) : '', note: this.isRewriting ? e.family : '', equation: e.equation, after: e.after_equation,
       removed: e.removed.length, added: e.added.filter(n => n.kind === 'apply').length, isPass: e.kind === 'pass', place: e.location ? `${e.family} · ${e.location}` : '',
       words: [e.rule, e.title, e.pass_name, e.family, e.location, e.graph === null ? '' : this.graphName(e.graph)].join(' ').toLowerCase(), kind: e.gradient?.phase ?? e.kind
     }));
@@ -71,7 +71,7 @@ export class Story {
     return this.run.map(s => {
       const its = all(s.primal), k = iterationOf(its, s.call) + 1, name = this.graphName(s.primal), value = this.snapshot.trace?.values[s.at] ?? '';
       return { title: s.title, reason: its.length > 1 && k ? `${s.backward ? 'Backward' : 'Forward'}, ${this.word(s.primal)} ${k} of ${its.length} of ${name}.` : '', group: s.primal ? `${s.backward ? '◀' : '▶'}${name}${its.length > 1 && k ? ` · ${k}` : ''}` : '', note: '',
-        equation: s.equation, removed: 0, added: 0, isPass: false, place: '', words: `${s.title} ${name} ${value}`.toLowerCase(), kind: s.backward ? 'backward' : 'forward' };
+        equation: s.equation, after: [], removed: 0, added: 0, isPass: false, place: '', words: `${s.title} ${name} ${value}`.toLowerCase(), kind: s.backward ? 'backward' : 'forward' };
     });
   }
 

@@ -1,9 +1,13 @@
 /** The viewer: stages, step player, equation, graph, and the pane beside it. `mount` puts it into an element and returns how to take it away.
  * This room only ties the others together: a `Story` says what there is to see at a step, and each part draws its share of it. */
+import { animated, Frame } from './animation';
 import { Band } from './band';
 import { SideBySide } from './compare';
 import { h } from './elements';
+import { plainText } from './equation';
+import { drawGrid } from './grid';
 import { Direction } from './dot';
+import { Inputs } from './inputs';
 import { act } from './keys';
 import { LayoutPool, STOPPED } from './layout';
 import { helpPage, LEGEND, legendItem } from './panes';
@@ -11,18 +15,21 @@ import { Picture } from './picture';
 import { Player } from './player';
 import { Rail } from './rail';
 import { nodeAt } from './replay';
-import { dotText, saveMenu } from './save';
+import { dotText, plain, saveMenu } from './save';
 import { found, tied } from './search';
 import { Side } from './side';
 import { Payload, read, Snapshot, Span } from './snapshot';
 import { LineHooks, markRanges, sourceListing } from './sources';
-import { StepList } from './steps';
+import { parts, StepList } from './steps';
+import { Answer, applyAnswer, Ask, askByEvent, taken } from './live';
 import { Mode, Scene, Story } from './story';
 import { STYLE } from './style';
 import { followTheme } from './theme';
 
-export function mount(el: HTMLElement, payload: unknown, workerSource: string): () => void {
-  const viewer = new Viewer(el, read(payload), new LayoutPool(workerSource));
+const MOST_FRAMES = 80;
+
+export function mount(el: HTMLElement, payload: unknown, workerSource: string, ask?: Ask): () => void {
+  const viewer = new Viewer(el, read(payload), new LayoutPool(workerSource), ask);
   return () => viewer.dispose();
 }
 
@@ -50,7 +57,7 @@ export class Viewer {
   private ends: (() => void)[] = [];
   private lineHooks: LineHooks;
 
-  constructor(private host: HTMLElement, readonly data: Payload, private pool: LayoutPool) {
+  constructor(private host: HTMLElement, readonly data: Payload, private pool: LayoutPool, ask?: Ask) {
     this.root.append(h('style', '', STYLE));
     this.root.tabIndex = 0;
     this.root.setAttribute('role', 'application');
@@ -61,6 +68,7 @@ export class Viewer {
     const line = { light: (l: number, c: number) => this.light(l, c), nodes: (ids: number[]) => this.ring(ids), origin: (l: number) => this.highlight([[l, 0, l, 1000]]), leave: () => { this.ring([]); this.highlight([]); } };
     this.main = this.picture('graph');
     this.side = new Side(data.source, line);
+    if (data.live) this.side.inputs = this.liveInputs(ask);
     this.player = new Player(step => this.go(step), (step, back) => this.beside(step, back));
     this.rail = new Rail(data.stages, {
       stage: i => this.enter(i), search: text => this.search(text), next: back => this.nextHit(back), leave: () => this.root.focus(),
@@ -79,6 +87,39 @@ export class Viewer {
     const wanted = data.stages.findIndex(s => s.stage === data.options.stage), failed = data.stages.findIndex(s => s.error);
     this.enter(wanted >= 0 ? wanted : failed >= 0 ? failed : Math.max(0, data.stages.findIndex(s => s.stage === 'adjoint' && s.events.length > 0)));
   }
+
+  private liveInputs(ask: Ask | undefined): Inputs | null {
+    const { live } = this.data, run = (): Snapshot | undefined => this.data.stages.find(s => s.stage === 'run');
+    if (!live) return null;
+    const made = new Inputs(live, ask ?? askByEvent(this.root), { answered: a => this.answered(a), taken: () => taken(this.data), result: () => run()?.result ?? '', span: input => this.highlight(input?.span ? [input.span] : []) });
+    let tries = 0;
+    const connect = (): void => { if (this.root.isConnected) void made.connect(); else if (++tries < 200) requestAnimationFrame(connect); }; // an event needs the page
+    requestAnimationFrame(connect);
+    return made;
+  }
+
+  /** Another run of the same program: its values in every stage. The end of a stage stays its end. */
+  private answered(a: Answer): void {
+    const isEnd = this.step === (this.story()?.items.length ?? 0), run = this.data.stages.findIndex(s => s.stage === 'run');
+    applyAnswer(this.data, a);
+    this.stories.clear();
+    this.lists.delete(run);
+    const s = this.data.stages[run], count = this.story()?.items.length ?? 0;
+    if (s) this.rail.refresh(run, s);
+    this.step = isEnd ? count : Math.min(this.step, count);
+    if (this.stage === run) {
+      const items = this.story()?.items ?? [];
+      this.player.enter(items);
+      this.addList(run);
+      this.side.refresh(this.list());
+    }
+    void this.render();
+  }
+
+  private addList(stage: number): void { const story = this.story(stage); if (story?.items.length && !this.lists.has(stage)) this.lists.set(stage, new StepList(story, step => this.go(step), () => this.root.focus(), () => undefined)); }
+
+  /** The pane of inputs, with the focus on the first. */
+  openInputs(): void { if (!this.side.inputs) return; this.side.open(this.side.tab === 'Inputs' ? '' : 'Inputs'); if (this.side.tab === 'Inputs') this.side.inputs.el.querySelector<HTMLElement>('input:not(:disabled)')?.focus(); }
 
   private listen(target: EventTarget, type: string, f: (e: Event) => void): void { target.addEventListener(type, f); this.ends.push(() => target.removeEventListener(type, f)); }
 
@@ -109,7 +150,7 @@ export class Viewer {
     this.selected = null;
     this.step = story.items.length;
     this.player.enter(story.items);
-    if (story.items.length && !this.lists.has(stage)) this.lists.set(stage, new StepList(story, step => this.go(step), () => this.root.focus(), () => undefined));
+    this.addList(stage);
     this.side.enter(s, this.list());
     this.rail.select(stage);
     this.legend.replaceChildren(...(LEGEND[s.stage] ?? LEGEND.parsed).map(legendItem));
@@ -263,9 +304,25 @@ export class Viewer {
     if (open) { open.remove(); return; }
     const menu = saveMenu(() => ({ ...this.main.shown(), background: getComputedStyle(this.root).backgroundColor, name: `${this.snapshot()?.stage ?? 'graph'}-step-${this.step}`,
       dot: () => dotText(this.main.model, this.main.forDot(), this.story()?.isRun ? this.scene?.look.texts ?? null : null, this.snapshot()?.stage ?? 'graph', this.main.direction) }),
-    () => { menu.remove(); this.root.focus(); }, text => this.main.say(text));
+    () => { menu.remove(); this.root.focus(); }, text => this.main.say(text), this.scene?.grid ? () => this.movie() : null);
     this.root.append(menu);
     menu.querySelector('button')?.focus();
+  }
+
+  /** Every step of the grid at hand as an SVG that plays by itself; long runs by their first steps. */
+  private movie(): string {
+    const story = this.story(), frames: Frame[] = [], stage = h('div', 'my-offstage'), wanted = this.scene?.grid?.graph;
+    const looks = getComputedStyle(this.root), none = { hover: () => undefined, select: () => undefined };
+    this.root.append(stage); // looks are computed in the page
+    for (let step = 0; story && step <= story.items.length && frames.length < MOST_FRAMES; step++) {
+      const scene = story.scene(step, this.mode, true);
+      if (!scene.grid || scene.grid.graph !== wanted) continue;
+      const made = drawGrid(scene.grid, scene.gridStep, scene.values, none);
+      stage.replaceChildren(made.root);
+      frames.push({ picture: plain(made.root), width: made.width, height: made.height, title: scene.item?.title ?? 'Before the first step.', equation: parts(scene.item?.equation ?? []).map(plainText).join('     ') });
+    }
+    stage.remove();
+    return animated(frames, { background: looks.backgroundColor, text: looks.getPropertyValue('--text'), muted: looks.getPropertyValue('--muted') });
   }
 
   /** Closes what lies over the graph; false when nothing did. */

@@ -5,7 +5,8 @@ a node that has a name is written by its name, so that an equation stops at the 
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+import re
+from collections.abc import Callable, Container, Sequence
 
 from myia_notebook.ir.graph import ZERO, Apply, Constant, Graph, Node, callee_of, primitive_of
 from myia_notebook.ir.types import Function
@@ -78,15 +79,20 @@ class Writer:
             symbol, level = _INFIX[name]
             left, right = self._wrap(operands[0], level, depth), self._wrap(operands[1], level + 1, depth)
             return (*left, Token("operator", symbol), *right), level
+        if name == "make_tuple":
+            return (Token("open", "("), *self._list(operands, depth), Token("close", ")")), _ATOM
         if name == "tuple_getitem":
             return (*self._wrap(operands[0], _ATOM, depth), Token("text", f"[{_text(operands[1])}]")), _ATOM
+        shown = [x for x in operands if not isinstance(x, Constant) or (isinstance(x.value, (int, float)) and not isinstance(x.value, bool))]
+        return (Token("function", primitive.symbol or primitive.name, body=self._list(shown, depth)),), _ATOM
+
+    def _list(self, operands: Sequence[Node], depth: int) -> tuple[Token, ...]:
         body: list[Token] = []
-        shown = [x for x in operands if not (isinstance(x, Constant) and not isinstance(x.value, (int, float)))]
-        for i, operand in enumerate(shown):
+        for i, operand in enumerate(operands):
             if i:
                 body.append(Token("operator", ","))
             body.extend(self._inner(operand, depth))
-        return (Token("function", primitive.symbol or primitive.name, body=tuple(body)),), _ATOM
+        return tuple(body)
 
     def _inner(self, node: Node, depth: int) -> tuple[Token, ...]:
         return self._write(node, _LOOSE, depth + 1)[0]
@@ -98,12 +104,7 @@ class Writer:
     def _call(self, node: Apply, depth: int) -> tuple[Token, ...]:
         target = callee_of(node)
         head = target.name if target is not None else self._function_name(node.function)
-        body: list[Token] = []
-        for i, operand in enumerate(node.arguments):
-            if i:
-                body.append(Token("operator", ","))
-            body.extend(self._inner(operand, depth))
-        return (Token("function", head, body=tuple(body)),)
+        return (Token("function", head, body=self._list(node.arguments, depth)),)
 
     def _function_name(self, node: Node) -> str:
         """A function value by the user's name, or by the graph that it must be: a backpropagator is `◀f`."""
@@ -121,6 +122,37 @@ class Writer:
         if hasattr(value, "item") and getattr(value, "size", 0) == 1:
             value = value.item()
         return Token("number", number(value)) if isinstance(value, (int, float)) else Token("text", _text(node))
+
+
+_WORDS = re.compile(r"\s*(?:(\w+)(?=\()|(\d[\w.]*|True)|([^\W\d]\w*)|([(\[])|([)\]])|(\S))")
+
+
+def statement(text: str) -> tuple[Token, ...]:
+    """One side of a rewrite rule's statement, such as `(x × (a × y))`, as tokens: letters are variables, words before `(` functions."""
+    text = text.replace("negative(", "−(")
+    if text.startswith("(") and _closes_at_end(text):
+        text = text[1:-1]
+    tokens: list[Token] = []
+    for word, digits, letter, opening, closing, sign in _WORDS.findall(text):
+        if digits:
+            tokens.append(Token("number", digits))
+        elif word or letter:
+            tokens.append(Token("name" if len(word or letter) == 1 else "text", word or letter if len(word or letter) == 1 else f" {word or letter} " if letter else word))
+        elif opening or closing:
+            tokens.append(Token("open" if opening else "close", opening or closing))
+        else:
+            tokens.append(Token("operator", sign))
+    return tuple(tokens)
+
+
+def _closes_at_end(text: str) -> bool:
+    """Whether the first parenthesis closes with the last letter."""
+    depth = 0
+    for i, letter in enumerate(text):
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if depth == 0:
+            return i == len(text) - 1
+    return False
 
 
 def _text(node: Node) -> str:

@@ -9,13 +9,15 @@ from myia_notebook.ir.graph import Apply, Graph, Node
 from myia_notebook.ir.text import print_program
 from myia_notebook.optimize.events import NodeForm, Recorder, Rewrite
 from myia_notebook.optimize.program import targets
+from myia_notebook.optimize.rules import RULES
 from myia_notebook.pipeline import Unit
-from myia_notebook.snapshot import CodeText, Contribution, Event, GradientStep, GraphView, NodeView, Snapshot, State, Trace
-from myia_notebook.view.equation import Writer
+from myia_notebook.snapshot import CodeText, Contribution, Event, GradientStep, GraphView, NodeView, Snapshot, State, Token, Trace
+from myia_notebook.view.equation import Writer, statement
 from myia_notebook.view.graph_json import Identity, Viewer
 from myia_notebook.view.labels import Source, plain_name, value_text
 
 MAX_EVENTS = 4000
+_STATEMENTS = {rule.name: rule.statement for rule in RULES}
 
 
 def snapshot_of(stage: str, unit: Unit, identity: Identity, before: dict[str, Snapshot], source: str, milliseconds: float) -> Snapshot:
@@ -156,11 +158,12 @@ class _GradientStory:
                              gradient=GradientStep("return", graph))
 
     def _assign(self, node: Node, tokens: tuple[Any, ...]) -> tuple[Any, ...]:
-        from myia_notebook.snapshot import Token
+        """`y = x · w`; what has no name is written once: `n > 0`, not `n > 0 = n > 0`."""
+        if not node.name and any(t.kind != "name" for t in tokens):
+            return tokens
         return (Token("name", self.label(node), "primal", self.id(node)), Token("operator", "="), *tokens)
 
     def _backward(self, record: Any, graph: int) -> Event:
-        from myia_notebook.snapshot import Token
         node = record.primal
         stop = set(self.totals) | {record.sensitivity.id}
         contributions: list[Contribution] = []
@@ -228,7 +231,13 @@ def _rewrite_event(rewrite: Rewrite, index: int, viewer: Viewer) -> Event:
                  rewrite.location, number(rewrite.graph.id) if rewrite.graph is not None else None,
                  tuple(number(n.id) for n in rewrite.matched), tuple(number(n.id) for n in rewrite.matched),
                  tuple(number(n.id) for n in rewrite.produced), tuple(number(i) for i in rewrite.removed), tuple(added), tuple(graphs), tuple(changed),
-                 tuple(outputs), checked=rewrite.checked, time=round(rewrite.time, 3))
+                 tuple(outputs), *_sides(rewrite.rule), checked=rewrite.checked, time=round(rewrite.time, 3))
+
+
+def _sides(rule: str) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
+    """A rule's pattern and replacement, as equations; empty for passes, which have none."""
+    before, arrow, after = _STATEMENTS.get(rule, "").partition("→")
+    return (statement(before.strip()), statement(after.strip())) if arrow else ((), ())
 
 
 def _output(graph: Graph, output: Node, viewer: Viewer) -> tuple[int, list[NodeView]]:

@@ -7,6 +7,8 @@ from typing import Any
 import anywidget
 import traitlets
 
+from myia_notebook.view.live import answer
+
 STATIC = Path(__file__).parent.parent / "static"
 
 _LOADER = """
@@ -32,11 +34,15 @@ class Bundle(anywidget.AnyWidget):
 
 
 class Viewer(anywidget.AnyWidget):
-    """Shows one compilation: `payload` is JSON text (see `snapshot`). The front end sends nothing back."""
+    """Shows one compilation: `payload` is JSON text (see `snapshot`). The front end asks for other inputs, see `live`."""
 
     _esm = _LOADER
     payload = traitlets.Unicode().tag(sync=True)
     bundle = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, **traits: Any) -> None:
+        super().__init__(**traits)
+        self.on_msg(lambda _, message, buffers: self.send(answer(message)))
 
 
 _shared: list[Bundle] = []

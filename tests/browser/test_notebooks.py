@@ -89,6 +89,43 @@ def check_cursor(page: Any) -> None:
     expect(page.locator(".my-svg g.node.lit")).to_have_attribute("aria-label", re.compile("^n = −|^n = -"))
 
 
+def check_inputs(page: Any, name: str) -> None:
+    """Moving an input runs the program again in the kernel: values, sensitivities, result, iterations and plot are those of the new number."""
+    page.locator(".my-stage[data-stage='run']").click()
+    page.locator(".my").focus()
+    page.keyboard.press("i")
+    page.locator(".my-inputs[data-alive]").wait_for(timeout=20_000)
+    plot, result = page.locator(".my-plot"), page.locator(".my-outcome b")
+    expect(plot).to_have_attribute("aria-label", re.compile(r"^power\(x, 4\) for x from 0 to 3\. At x = 1\.5 its value is 5\.063 and its derivative 13\.5\.$"))
+    x, n = page.get_by_label("x", exact=True), page.get_by_label("n", exact=True)
+    x.fill("2")
+    x.press("Enter")
+    expect(result).to_have_text("32.0")  # 4 x³
+    expect(page.locator(".my-stage[data-stage='run'] small")).to_have_text("32.0")
+    n.fill("6")
+    n.press("Enter")
+    expect(result).to_have_text("192.0")  # 6 x⁵
+    expect(page.locator(".my-way li[data-changed]")).to_contain_text("6 iterations")
+    expect(page.locator(".my-loopcol")).to_have_count(6)
+    expect(plot).to_have_attribute("aria-label", re.compile(r"^power\(x, 6\) .* At x = 2 its value is 64 and its derivative 192\.$"))
+    shoot(page, f"{name}_inputs")
+    page.get_by_label("x, slider").press("ArrowRight")
+    expect(x).to_have_value("2.01")  # the next two-hundredth of the axis
+    expect(result).not_to_have_text("192.0")
+    n.fill("2.5")
+    n.press("Enter")
+    expect(n).to_have_attribute("aria-invalid", "true")
+    n.fill("4")
+    n.press("Enter")
+    x.fill("1.5")
+    x.press("Enter")
+    expect(result).to_have_text("13.5")
+    page.locator(".my-stage[data-stage='adjoint']").click()
+    expect(page.locator(".my-tab[aria-selected='true']")).to_have_text("Inputs")  # the pane stays while stages change
+    page.locator(".my").focus()
+    page.keyboard.press("i")
+
+
 def check_presentation(page: Any, name: str) -> None:
     """The viewer covers the screen, with the source beside the graph; Escape or P brings the notebook back."""
     page.locator(".my-stage[data-stage='run']").click()
@@ -113,6 +150,7 @@ def test_jupyterlab(lab: Server, page: Any) -> None:
     check_source_link(page)
     check_cursor(page)
     shoot(page, "lab_source")
+    check_inputs(page, "lab")
     page.evaluate("() => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })")
     page.locator(".my[data-dark]").wait_for(timeout=20_000)
     page.wait_for_function("() => !document.querySelector('#jupyterlab-splash')", timeout=20_000)
@@ -134,6 +172,9 @@ def test_a_saved_notebook_shows_the_viewer_without_being_run(lab: Server, page: 
     page.goto(f"{lab.url}/lab/tree/saved.ipynb?token={lab.token}&reset")
     page.locator(".jp-NotebookPanel .jp-CodeCell").first.wait_for(timeout=60_000)
     check_viewer(page, "saved")
+    page.keyboard.press("i")
+    expect(page.locator(".my-inputnote")).to_be_visible()  # this session's kernel does not hold the program: the inputs are read, not moved
+    assert page.get_by_label("x", exact=True).is_disabled() and page.locator(".my-plot .curve").count() == 2
     assert not ours(page), page.errors
 
 
@@ -145,6 +186,7 @@ def test_notebook_7(notebook7: Server, page: Any) -> None:
     check_viewer(page, "notebook7")
     check_source_link(page)
     check_cursor(page)
+    check_inputs(page, "notebook7")
     assert not ours(page), page.errors
 
 

@@ -243,17 +243,26 @@ def test_search_filter_map_and_direction(page: Any, tmp_path: Path) -> None:
 def test_saving_svg_png_and_dot(page: Any, tmp_path: Path) -> None:
     show(page, LAYER, tmp_path, "adjoint")
     saved: dict[str, bytes] = {}
-    for form in ("SVG", "PNG", "DOT"):
+    for form in ("SVG", "PNG", "PDF", "DOT", "Animation"):
         press(page, "s")
         with page.expect_download() as download:
             page.locator(".my-savemenu .my-tab", has_text=form).click()
         path = tmp_path / download.value.suggested_filename
         download.value.save_as(path)
         saved[form] = path.read_bytes()
-        assert path.name.startswith("adjoint-step-")
+        assert path.name.startswith("adjoint-animation" if form == "Animation" else "adjoint-step-")
     root = ET.fromstring(saved["SVG"].decode())
     assert root.tag.endswith("svg") and b"var(" not in saved["SVG"] and "0.6445" in saved["SVG"].decode()
     assert saved["PNG"][:8] == b"\x89PNG\r\n\x1a\n" and len(saved["PNG"]) > 4000
+    pdf = saved["PDF"]
+    start = int(pdf.split(b"startxref\n")[1].split(b"\n")[0])
+    assert pdf[:8] == b"%PDF-1.4" and pdf[start:start + 4] == b"xref" and b"\xff\xd8\xff" in pdf and pdf.rstrip().endswith(b"%%EOF")
+    offsets = [int(line.split()[0]) for line in pdf[start:].split(b"\n")[3:8]]
+    assert [pdf[at:at + 7] for at in offsets] == [f"{i} 0 obj".encode() for i in range(1, 6)]
+    movie = ET.fromstring(saved["Animation"].decode())
+    groups, steps = [g for g in movie if g.tag.endswith("}g")], page.locator(".my-pos").inner_text().split(" of ")[1]
+    assert len(groups) == int(steps) + 1 and [g.get("visibility") for g in groups] == ["hidden"] * int(steps) + ["visible"]
+    assert "0.6445" in "".join(groups[-1].itertext()) and any("∇b += ∇y · x" in (t.text or "") for g in groups for t in g) and b"var(" not in saved["Animation"]
     text = saved["DOT"].decode()
     assert text.startswith('digraph "adjoint"') and "0.6445" in text
     engine = _engine()
