@@ -159,6 +159,16 @@ def _one_line(problem: Exception) -> str:
     return " ".join(str(problem).split())
 
 
+def complete_options(shell: Any, event: Any) -> list[str]:
+    """Completion on a magic's line: its options, and what `--backend` and `--stage` take."""
+    words = event.text_until_cursor.split()
+    before = words[-1] if event.text_until_cursor[-1:].isspace() else words[-2] if len(words) > 1 else ""
+    choices = {"--backend": BACKENDS, "--stage": STAGE_NAMES, "-s": STAGE_NAMES}.get(before)
+    if choices is None:
+        choices = tuple(flag for action in MyiaMagics.myia.parser._actions for flag in action.option_strings if flag.startswith("--"))  # type: ignore[attr-defined]
+    return [choice for choice in choices if choice.startswith(event.symbol)]
+
+
 def load_ipython_extension(shell: Any) -> None:
     """`%load_ext myia_notebook`: registers the magics and puts `myia`, `grad` and the other derivatives into the notebook's
     namespace where these names are free."""
@@ -166,5 +176,7 @@ def load_ipython_extension(shell: Any) -> None:
     from myia_notebook.view.live import serve
     shell.register_magics(MyiaMagics)
     serve()
+    for name in ("%%myia", "%myia"):
+        shell.set_hook("complete_command", complete_options, str_key=name)
     for name in ("grad", "value_and_grad", "myia", *myia_notebook.DERIVATIVES):
         shell.user_ns.setdefault(name, getattr(myia_notebook, name))

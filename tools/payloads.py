@@ -7,6 +7,7 @@ from pathlib import Path
 
 import myia_notebook as myia
 from myia_notebook.cell import run_cell
+from myia_notebook.view import live
 
 OUT = Path(__file__).parent.parent / "labextension" / "tests" / "payloads"
 CELLS = {
@@ -28,6 +29,9 @@ def write(folder: Path = OUT) -> list[Path]:
         path = folder / f"{name}.json"
         path.write_text(json.dumps(payload, ensure_ascii=False), encoding="utf-8")
         made.append(path)
+        if name == "loop":  # what another run of it answers
+            again = live.answer({"token": payload["live"]["token"], "values": [2.0, 6], "input": 0, "number": 1})
+            (folder / "loop_answer.json").write_text(json.dumps(again, ensure_ascii=False), encoding="utf-8")
     return made
 
 

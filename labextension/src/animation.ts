@@ -8,7 +8,7 @@ const SECONDS = 1.1, LAST = 3, CAPTION = 58, MARGIN = 12;
 
 export function animated(frames: Frame[], colors: { background: string; text: string; muted: string }): string {
   const width = Math.ceil(Math.max(480, ...frames.map(f => f.width))), height = Math.ceil(Math.max(...frames.map(f => f.height))) + CAPTION, parts = frames.length - 1 + LAST;
-  const root = svg('svg', { xmlns: 'http://www.w3.org/2000/svg', width, height, viewBox: `0 0 ${width} ${height}`, role: 'img' });
+  const root = svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img' });
   root.append(svg('title', {}, `${frames.length} steps`), svg('rect', { width, height, fill: colors.background }));
   frames.forEach((f, k) => {
     const isLast = k === frames.length - 1, g = svg('g', { visibility: isLast ? 'visible' : 'hidden' });

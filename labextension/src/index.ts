@@ -6,6 +6,7 @@ import { Decoration, DecorationSet, EditorView } from '@codemirror/view';
 type Span = [number, number, number, number];
 interface Mark { from: number; to: number }
 
+interface Fault { code: string; message: string; hint: string; span: Span | null }
 const setMarks = StateEffect.define<Mark[]>();
 const marks = StateField.define<DecorationSet>({
   create: () => Decoration.none,
@@ -21,6 +22,39 @@ const marks = StateField.define<DecorationSet>({
   },
   provide: field => EditorView.decorations.from(field)
 });
+
+/** What the kernel finds wrong with a cell that has not run, underlined; the words are in the tooltip. */
+const setFaults = StateEffect.define<(Mark & { said: string })[]>();
+const faults = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update(value, transaction) {
+    value = value.map(transaction.changes);
+    for (const effect of transaction.effects) if (effect.is(setFaults)) value = Decoration.set(effect.value.map(m => Decoration.mark({ class: 'cm-myia-fault', attributes: { title: m.said } }).range(m.from, m.to)), true);
+    return value;
+  },
+  provide: field => EditorView.decorations.from(field)
+});
+const QUIET_MS = 400;
+const timers = new WeakMap<EditorView, number>();
+let check: (view: EditorView) => void = () => undefined; // set when the extension begins
+
+/** Looks at a cell when its text has rested. */
+function schedule(view: EditorView): void {
+  window.clearTimeout(timers.get(view));
+  timers.set(view, window.setTimeout(() => check(view), QUIET_MS));
+}
+
+function showFaults(view: EditorView, text: string, found: Fault[]): void {
+  const doc = view.state.doc;
+  if (doc.toString() !== text) return; // typed on: a later answer comes
+  const marks = found.flatMap(f => {
+    const [at] = f.span ? offsets(view, [f.span]) : [];
+    if (!at) return [];
+    const to = Math.min(doc.length, Math.max(at.to, at.from + 1)), from = Math.min(at.from, to - 1);
+    return from < 0 || from >= to ? [] : [{ from, to: Math.min(to, doc.lineAt(from).to > from ? doc.lineAt(from).to : to), said: `${f.code} ${f.message}${f.hint ? `\n${f.hint}` : ''}` }];
+  }).sort((a, b) => a.from - b.from);
+  view.dispatch({ effects: setFaults.of(marks) });
+}
 
 const isMyia = (view: EditorView): boolean => /^\s*%%myia\b/.test(view.state.doc.line(1).text);
 
@@ -39,11 +73,11 @@ const listener = [
     mousemove(e, view) { tell(view, view.posAtCoords({ x: e.clientX, y: e.clientY })); },
     mouseleave(_e, view) { tell(view, null); }
   }),
-  EditorView.updateListener.of(update => { if (update.selectionSet && update.view.hasFocus) tell(update.view, update.state.selection.main.head); })
+  EditorView.updateListener.of(update => { if (update.docChanged) schedule(update.view); if (update.selectionSet && update.view.hasFocus) tell(update.view, update.state.selection.main.head); })
 ];
 
 function arm(view: EditorView): void {
-  if (view.state.field(marks, false) === undefined) view.dispatch({ effects: StateEffect.appendConfig.of([marks, listener]) });
+  if (view.state.field(marks, false) === undefined) { view.dispatch({ effects: StateEffect.appendConfig.of([marks, faults, listener]) }); schedule(view); }
 }
 
 function offsets(view: EditorView, spans: Span[]): Mark[] {
@@ -58,7 +92,7 @@ function offsets(view: EditorView, spans: Span[]): Mark[] {
 
 interface Cell { node: HTMLElement; editor?: { editor?: EditorView } }
 interface Comm { open(data?: unknown): unknown; send(data: unknown): unknown; onMsg: (m: { content: { data: Record<string, unknown> } }) => void; onClose: () => void }
-interface Kernel { createComm(target: string): Comm; handleComms?: boolean }
+interface Kernel { status?: string; createComm(target: string): Comm; handleComms?: boolean }
 interface Panel { sessionContext?: { session?: { kernel?: Kernel | null } | null }; content: { widgets: readonly Cell[] }; disposed: { connect(f: () => void): void } }
 
 /** One comm for each kernel, and who waits for its answers. A kernel without the extension closes it: then nothing is known there. */
@@ -109,6 +143,12 @@ export default {
       arm(view);
       view.dispatch({ effects: setMarks.of(offsets(view, ((e as CustomEvent).detail?.spans ?? []) as Span[])) });
     });
+    check = view => {
+      const kernel = panelOf(view.dom)?.sessionContext?.session?.kernel, text = view.state.doc.toString();
+      if (!isMyia(view)) { view.dispatch({ effects: setFaults.of([]) }); return; }
+      if (!kernel || kernel.status !== 'idle') { if (kernel) schedule(view); return; } // a busy kernel is left alone
+      ask(kernel, { check: text.slice(text.indexOf('\n') + 1 || text.length) }, raw => showFaults(view, text, ((raw as { faults?: Fault[] } | null)?.faults ?? [])));
+    };
     document.addEventListener('myia:ask', e => {
       const detail = (e as CustomEvent).detail as { question?: unknown; answer?: (raw: unknown) => void } | null, kernel = e.target instanceof Element ? panelOf(e.target)?.sessionContext?.session?.kernel : null;
       if (!kernel || !detail?.answer) return;

@@ -137,7 +137,8 @@ def statement(text: str) -> tuple[Token, ...]:
         if digits:
             tokens.append(Token("number", digits))
         elif word or letter:
-            tokens.append(Token("name" if len(word or letter) == 1 else "text", word or letter if len(word or letter) == 1 else f" {word or letter} " if letter else word))
+            name = word or letter
+            tokens.append(Token("name", name) if len(name) == 1 else Token("text", name if word else f" {name} "))
         elif opening or closing:
             tokens.append(Token("open" if opening else "close", opening or closing))
         else:

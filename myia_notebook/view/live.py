@@ -2,7 +2,8 @@
 
 On entry a compilation has run once; a `Live` keeps its graphs, which hold for all inputs of the same types, so that nothing is compiled again.
 Only the reference interpreter runs here, within a budget of time: a number for which a loop never ends must not stop the kernel. On exit an answer is
-plain JSON: the values of the nodes, the trace, the result, the curve. The messages are `{"token", "values", "input", "range"}`.
+plain JSON: the values of the nodes, the trace, the result, the curve. The messages are `{"token", "values", "input", "range"}`; `{"check": text}`
+asks for the faults of a cell that has not run.
 """
 from __future__ import annotations
 
@@ -18,6 +19,7 @@ from myia_notebook.errors import MyiaError
 from myia_notebook.ir.graph import Graph, Node, primitive_of, reachable, schedule
 from myia_notebook.snapshot import to_json
 from myia_notebook.view.curve import Curve
+from myia_notebook.view.diagnose import diagnose
 from myia_notebook.view.graph_json import Identity, span_of
 from myia_notebook.view.labels import value_text
 from myia_notebook.view.trace import Recorder
@@ -137,6 +139,8 @@ def remember(live: Live) -> Live:
 
 def answer(message: Any) -> dict[str, Any]:
     """The answer to a message of the page; `known` is False when this kernel does not hold the program."""
+    if isinstance(message, dict) and isinstance(message.get("check"), str):
+        return {"number": message.get("number"), "known": True, "faults": diagnose(message["check"])}
     live = _known.get(str(message.get("token"))) if isinstance(message, dict) else None
     number = message.get("number") if isinstance(message, dict) else None
     if live is None:

@@ -89,6 +89,25 @@ def check_cursor(page: Any) -> None:
     expect(page.locator(".my-svg g.node.lit")).to_have_attribute("aria-label", re.compile("^n = −|^n = -"))
 
 
+def check_diagnostics(page: Any) -> None:
+    """What is not in the language is underlined while it is typed, before anything runs, and the line goes when it is mended."""
+    page.locator(".cm-line", has_text="return y").first.click()
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+    page.keyboard.type("del y")
+    fault = page.locator(".cm-myia-fault")
+    expect(fault).to_have_text("del y", timeout=10_000)
+    assert "M102" in fault.get_attribute("title") and "build a new one" in fault.get_attribute("title")
+    for _ in range(12):
+        if page.locator(".cm-line", has_text="del y").count() == 0:
+            break
+        page.keyboard.press("Control+z")
+    while page.locator(".cm-line").filter(has_text=re.compile("^(def power|    y = 1|    while|        [yn] =|    return|grad)")).count() < 7:
+        page.keyboard.press("Control+Shift+z")
+    expect(fault).to_have_count(0, timeout=10_000)
+    page.keyboard.press("Escape")
+
+
 def check_inputs(page: Any, name: str) -> None:
     """Moving an input runs the program again in the kernel: values, sensitivities, result, iterations and plot are those of the new number."""
     page.locator(".my-stage[data-stage='run']").click()
@@ -151,6 +170,7 @@ def test_jupyterlab(lab: Server, page: Any) -> None:
     check_cursor(page)
     shoot(page, "lab_source")
     check_inputs(page, "lab")
+    check_diagnostics(page)
     page.evaluate("() => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })")
     page.locator(".my[data-dark]").wait_for(timeout=20_000)
     page.wait_for_function("() => !document.querySelector('#jupyterlab-splash')", timeout=20_000)

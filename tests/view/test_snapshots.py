@@ -105,3 +105,22 @@ def test_the_python_of_the_code_stage_runs() -> None:
     space: dict[str, Any] = {}
     exec(source, space)
     assert space["cell"](2.0) == 12.0
+
+
+@pytest.mark.parametrize("text, wanted", [("(x × 1)", "x×1"), ("((a × x) + (b × x))", "(a×x)+(b×x)"), ("(x, y)[0]", "(x,y)[0]"), ("negative(negative(x))", "−(−(x))"),
+                                          ("body of f", " body  of f"), ("reshape(x, s)", "reshape(x,s)")])
+def test_the_statement_of_a_rule_as_tokens(text: str, wanted: str) -> None:
+    from myia_notebook.view.equation import statement
+    assert "".join(t.text for t in statement(text)) == wanted
+
+
+def test_every_rule_that_fired_has_two_sides() -> None:
+    result = run_cell("def f(x):\n    return x ** 3\n\ngrad(f)(2.0)", {"grad": myia.grad})
+    rewrites = [e for e in result.compilation.stages["optimized"].events if e.rule in ("power_of_two", "strong_one", "inline")]
+    assert rewrites and all(e.equation and e.after_equation for e in rewrites)
+
+
+def test_what_has_no_name_is_written_once() -> None:
+    result = run_cell("def f(x):\n    y = x * x\n    return y + 1.0\n\ngrad(f)(2.0)", {"grad": myia.grad})
+    forward = [e.equation for e in result.compilation.stages["adjoint"].events if e.gradient is not None and e.gradient.phase == "forward"]
+    assert [[t.text for t in eq] for eq in forward] == [["y", "=", "x", "·", "x"], ["y", "+", "1.0"]]
