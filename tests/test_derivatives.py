@@ -491,7 +491,7 @@ def test_check_finds_a_wrong_gradient() -> None:
 
 
 @custom_gradient
-def scaled(v: Any, w: Any) -> Any:
+def doubtful(v: Any, w: Any) -> Any:
     return v * w, lambda d: (d * w, np.sum(d * v) + np.array([0.0, 0.5]))
 
 
@@ -504,8 +504,8 @@ def test_a_derivative_that_checks_itself(backend: str) -> None:
         np.testing.assert_allclose(made, (np.cos(a) * b, np.sin(a)), rtol=1e-15)
     np.testing.assert_allclose(hessian(f, backend=backend, check=True)(a, b), np.diag(-np.sin(a) * b), rtol=1e-14)
     np.testing.assert_allclose(jacobian(lambda x: np.tanh(x), backend=backend, check=True)(a), np.diag(1 - np.tanh(a) ** 2), rtol=1e-14)
-    with pytest.raises(ValueError, match=r"custom gradient of 'scaled' with respect to argument 1 \('w'\)\[0\](.|\n)*line") as caught:
-        grad(lambda a: np.sum(scaled(a, 2.0 * a)), backend=backend, check=True)(a)
+    with pytest.raises(ValueError, match=r"custom gradient of 'doubtful' with respect to argument 1 \('w'\)\[0\](.|\n)*line") as caught:
+        grad(lambda a: np.sum(doubtful(a, 2.0 * a)), backend=backend, check=True)(a)
     assert caught.value.code == "M604"  # type: ignore[attr-defined]
 
 

@@ -619,7 +619,7 @@ class Machine:
         if isinstance(primitive.emit, Checked) and t.dtype in FLOATS:
             if primitive.emit.check == "finite_result":
                 self._check_finite(result, pairs, t.dtype, primitive.emit.code, primitive.emit.message, span)
-            elif primitive.emit.check == "power":
+            elif primitive.emit.check in ("power", "not_pole"):
                 self._check_finite(result, pairs, t.dtype, "M708", "math range error", span)
         return result
 
@@ -664,7 +664,10 @@ class Machine:
         condition = {"second_nonzero": lambda: b.fcmp_unordered("!=", v, zero), "nonnegative": lambda: b.fcmp_unordered(">=", v, zero),
                      "positive": lambda: b.fcmp_unordered(">", v, zero), "unit_interval": lambda: b.fcmp_unordered("<=", size, one),
                      "at_least_one": lambda: b.fcmp_unordered(">=", v, one), "open_unit": lambda: b.fcmp_unordered("<", size, one),
-                     "above_minus_one": lambda: b.fcmp_unordered(">", v, ir.Constant(v.type, -1.0))}[emit.check]()
+                     "above_minus_one": lambda: b.fcmp_unordered(">", v, ir.Constant(v.type, -1.0)),
+                     "not_infinite": lambda: b.fcmp_unordered("!=", size, ir.Constant(v.type, float("inf"))),
+                     "fits_int": lambda: b.fcmp_ordered("<", size, ir.Constant(v.type, 2.0**63)),
+                     "not_pole": lambda: b.or_(b.fcmp_unordered(">", v, zero), b.fcmp_unordered("!=", v, self.ops._call(b, "llvm.floor", v.type, [v])))}[emit.check]()
         self.check(condition, emit.code, emit.message, span)
 
     def _check_power(self, emit: Checked, pairs: list[tuple[Any, str]], dtype: str, span: Span | None) -> None:

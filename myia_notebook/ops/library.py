@@ -330,7 +330,8 @@ def mathematical(name: str, primitive: str, count: int = 1, result: Type = FLOAT
             if not isinstance(a.type, Scalar):
                 raise error("M301", operation=name, types=str(a.type), hint=f"use np.{name.split('.')[1]} on arrays")
             operands.append(convert(a, FLOAT))
-        return convert(apply(primitive, *operands), result)
+        made = apply(primitive, *operands)
+        return convert(apply("whole", made) if result == INT else made, result)
     return expand
 
 
@@ -348,9 +349,9 @@ _ELEMENTWISE = ("negative absolute sign sqrt cbrt exp exp2 expm1 log log2 log10 
                 "arccosh arctanh floor ceil trunc rint isnan isinf isfinite logical_not invert").split()
 _ELEMENTWISE_2 = ("add subtract multiply divide floor_divide mod power arctan2 hypot maximum minimum less less_equal greater greater_equal equal "
                   "not_equal logical_and logical_or bitwise_and bitwise_or bitwise_xor left_shift right_shift matmul").split()
-_MATH = {"exp": "math_exp", "expm1": "expm1", "sin": "sin", "cos": "cos", "tan": "tan", "sqrt": "math_sqrt", "log2": "math_log2", "log10": "math_log10",
-         "log1p": "math_log1p", "asin": "math_asin", "acos": "math_acos", "atan": "arctan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh",
-         "asinh": "arcsinh", "acosh": "math_acosh", "atanh": "math_atanh", "erf": "erf", "lgamma": "lgamma", "cbrt": "cbrt", "exp2": "exp2"}
+_MATH = {"exp": "math_exp", "expm1": "math_expm1", "sin": "math_sin", "cos": "math_cos", "tan": "math_tan", "sqrt": "math_sqrt", "log2": "math_log2", "log10": "math_log10",
+         "log1p": "math_log1p", "asin": "math_asin", "acos": "math_acos", "atan": "arctan", "sinh": "math_sinh", "cosh": "math_cosh", "tanh": "tanh",
+         "asinh": "arcsinh", "acosh": "math_acosh", "atanh": "math_atanh", "erf": "erf", "lgamma": "math_lgamma", "cbrt": "cbrt", "exp2": "math_exp2"}
 
 LIBRARY: dict[Any, Operation] = {
     **{getattr(np, n): Operation(f"np.{n}", elementwise(f"np.{n}", n), n) for n in _ELEMENTWISE},

@@ -72,9 +72,9 @@ def _copysign(x: Expr, y: Expr) -> Expr:
     return where(_is_negative(y), -size, size)
 
 
-def _fmod(x: Expr, y: Expr) -> Expr:
+def _fmod(x: Expr, y: Expr, remainder: str = "mod") -> Expr:
     """The remainder with the sign of x; the slope in x is 1, at 0 too."""
-    rest = fn("mod", where(x < 0, -x, x), where(y < 0, -y, y))
+    rest = fn(remainder, where(x < 0, -x, x), where(y < 0, -y, y))
     signed = where(x < 0, -rest, rest)
     return signed if dtype_name(x) not in FLOAT_DTYPES else where(fn("logical_and", fn("isinf", y), fn("isfinite", x)), x, signed)
 
@@ -266,8 +266,8 @@ SPECIAL |= {
     math.degrees: Operation("math.degrees", _math("math.degrees", lambda x: x * (180.0 / math.pi)), "degrees"),
     math.radians: Operation("math.radians", _math("math.radians", lambda x: x * (math.pi / 180.0)), "radians"),
     math.copysign: Operation("math.copysign", _math("math.copysign", _copysign, 2), "copysign"),
-    math.fmod: Operation("math.fmod", _math("math.fmod", _fmod, 2), "fmod"),
-    math.gamma: Operation("math.gamma", _math("math.gamma", lambda x: fn("gamma", x)), "Γ"),
+    math.fmod: Operation("math.fmod", _math("math.fmod", lambda x, y: _fmod(x, y, "math_mod"), 2), "fmod"),
+    math.gamma: Operation("math.gamma", _math("math.gamma", lambda x: fn("math_gamma", x)), "Γ"),
     math.erfc: Operation("math.erfc", _math("math.erfc", lambda x: fn("erfc", x)), "erfc"),
 }
 

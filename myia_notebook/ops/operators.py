@@ -365,7 +365,17 @@ def equal_items(x: Expr, y: Expr) -> Expr:
     if _is_function(x.type) or _is_function(y.type):
         raise error("M301", operation="'=='", types=f"{x.type} and {y.type}", hint="functions cannot be compared")
     a, b = static_value(x), static_value(y)
+    if isinstance(a, np.dtype) or isinstance(b, np.dtype):
+        return known(builder, _same_dtype(a, b))
     return known(builder, a is not UNKNOWN and b is not UNKNOWN and type(a) is type(b) and a == b)
+
+
+def _same_dtype(a: Any, b: Any) -> bool:
+    """x.dtype == np.float64, "float64" or float."""
+    try:
+        return np.dtype(a) == np.dtype(b)
+    except TypeError:
+        return False
 
 
 def _kind(t: Type) -> Any:
@@ -461,7 +471,7 @@ def _number_type(name: str, t: Scalar) -> Any:
             return convert(x, Array(t.dtype, x.type.shape))
         if not isinstance(x.type, Scalar):
             raise error("M301", operation=name, types=str(x.type))
-        return convert(x, t)
+        return convert(apply("whole", x) if t.dtype.startswith("int") and x.type.dtype.startswith("float") else x, t)
     return expand
 
 
@@ -507,7 +517,7 @@ def _abs(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
 
 def _round(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
     takes("round", arguments, keywords, 1)
-    return convert(apply("rint", arguments[0]), INT) if arguments[0].type != INT else arguments[0]
+    return convert(apply("whole", apply("rint", arguments[0])), INT) if arguments[0].type != INT else arguments[0]
 
 
 def _isinstance(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:

@@ -88,7 +88,7 @@ class Elementwise:
 class Checked:
     """Like `Elementwise(operation)` on scalars, after a test that raises error `code` with `message` when it fails. `check` names the
     test: 'second_nonzero', 'nonnegative', 'positive', 'unit_interval', 'at_least_one', 'open_unit', 'above_minus_one',
-    'finite_result', 'power'."""
+    'finite_result', 'power', 'not_infinite', 'not_pole' (with 'finite_result'), 'fits_int'."""
 
     operation: str
     check: str

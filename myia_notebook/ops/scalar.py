@@ -275,11 +275,31 @@ math_acos = checked(arccos, "math_acos", math.acos, "unit_interval", "M702", "ma
 math_acosh = checked(arccosh, "math_acosh", math.acosh, "at_least_one", "M702", "math domain error")
 math_atanh = checked(arctanh, "math_atanh", math.atanh, "open_unit", "M702", "math domain error")
 math_exp = checked(exp, "math_exp", math.exp, "finite_result", "M708", "math range error")
+math_exp2 = checked(exp2, "math_exp2", lambda x: math.pow(2.0, x), "finite_result", "M708", "math range error")
+math_expm1 = checked(expm1, "math_expm1", math.expm1, "finite_result", "M708", "math range error")
+math_sinh = checked(sinh, "math_sinh", math.sinh, "finite_result", "M708", "math range error")
+math_cosh = checked(cosh, "math_cosh", math.cosh, "finite_result", "M708", "math range error")
+math_sin = checked(sin, "math_sin", math.sin, "not_infinite", "M702", "math domain error")
+math_cos = checked(cos, "math_cos", math.cos, "not_infinite", "M702", "math domain error")
+math_tan = checked(tan, "math_tan", math.tan, "not_infinite", "M702", "math domain error")
+math_gamma = checked(gamma, "math_gamma", math.gamma, "not_pole", "M702", "math domain error")
+math_lgamma = checked(lgamma, "math_lgamma", math.lgamma, "not_pole", "M702", "math domain error")
+math_mod = checked(mod, "math_mod", math.fmod, "second_nonzero", "M702", "math domain error")    # of numbers that are not negative
+
+
+def _integral(x: Any) -> Any:
+    if not abs(x) < 2**63:
+        raise ValueError("cannot convert NaN, infinity or a float beyond 64 bits to an integer")
+    return type(x)(math.trunc(x))
+
+
+whole = checked(trunc, "whole", _integral, "fits_int", "M702", "cannot convert NaN, infinity or a float beyond 64 bits to an integer")
 
 FAMILY: tuple[Primitive, ...] = (
     add, subtract, multiply, divide, floor_divide, mod, negative, power, strong_multiply, strong_divide, absolute, sign, sqrt, cbrt, exp, exp2,
     expm1, log, log2, log10, log1p, sin, cos, tan, arcsin, arccos, arctan, sinh, cosh, tanh, arcsinh, arccosh, arctanh, erf, erfc, lgamma, gamma, floor, ceil,
     trunc, rint, maximum, minimum, arctan2, hypot, where, python_divide, python_floor_divide, python_mod, python_power, math_sqrt, math_log,
-    math_log2, math_log10, math_log1p, math_asin, math_acos, math_acosh, math_atanh, math_exp)
+    math_log2, math_log10, math_log1p, math_asin, math_acos, math_acosh, math_atanh, math_exp, math_exp2, math_expm1, math_sinh, math_cosh, math_sin,
+    math_cos, math_tan, math_gamma, math_lgamma, math_mod, whole)
 
 

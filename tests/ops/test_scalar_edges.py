@@ -113,3 +113,32 @@ def test_an_int_too_large_for_int32_is_refused(backend):
 def test_booleans_of_numpy_are_booleans(backend: str) -> None:
     f = myia(lambda x: 1.0 if x else 2.0, backend=backend)
     assert [f(v) for v in (np.True_, np.array(False), True, np.bool_(0))] == [1.0, 2.0, 1.0, 2.0]
+
+
+FAILS = {
+    "int of inf": (lambda x: int(x), math.inf, ValueError), "int of nan": (lambda x: int(x), math.nan, ValueError), "int of 1e300": (lambda x: int(x), 1e300, ValueError),
+    "round of inf": (lambda x: round(x), -math.inf, ValueError), "floor of nan": (lambda x: math.floor(x), math.nan, ValueError),
+    "sin of inf": (lambda x: math.sin(x), math.inf, ValueError), "tan of inf": (lambda x: math.tan(x), -math.inf, ValueError),
+    "cosh of 1000": (lambda x: math.cosh(x), 1e3, OverflowError), "sinh of -1000": (lambda x: math.sinh(x), -1e3, OverflowError),
+    "expm1 of 1000": (lambda x: math.expm1(x), 1e3, OverflowError), "gamma of -1": (lambda x: math.gamma(x), -1.0, ValueError),
+    "gamma of 200": (lambda x: math.gamma(x), 200.0, OverflowError), "lgamma of 0": (lambda x: math.lgamma(x), 0.0, ValueError),
+    "fmod by 0": (lambda x: math.fmod(1.0, x), 0.0, ValueError),
+}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", FAILS)
+def test_python_refuses_and_so_do_we(name: str, backend: str) -> None:
+    f, at, kind = FAILS[name]
+    with pytest.raises((ValueError, OverflowError)):
+        f(at) if at != 1e300 else int(math.nan)
+    with pytest.raises(kind):
+        myia(f, backend=backend)(at)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_where_python_has_values_so_do_we(backend: str) -> None:
+    for f, values in ((lambda x: (math.sin(x), math.cosh(x), math.expm1(x)), (0.5, -3.0, math.nan, 700.0)), (lambda x: (math.gamma(x), math.lgamma(x)), (0.5, -2.5, 6.0, 170.5)),
+                      (lambda x: (int(x), round(x), math.floor(x), math.ceil(x)), (2.5, -2.5, 1e15, -0.1)), (lambda x: math.fmod(x, 0.7), (5.0, -5.0, 0.0))):
+        for v in values:
+            np.testing.assert_allclose(myia(f, backend=backend)(v), f(v), rtol=1e-14)
