@@ -25,7 +25,8 @@ from myia_notebook.emit.scalar import F32, F64, FLOATS, I1, I32, I64, ScalarOps
 from myia_notebook.errors import error
 from myia_notebook.ir.graph import UNDEFINED, ZERO, Apply, Constant, Graph, Node, callee_of, graph_constant, primitive_of, schedule
 from myia_notebook.ir.types import Array, Environment, Function, List, Scalar, Static, Tuple, Type, parts
-from myia_notebook.lower.plan import BRANCH, ENV_IS, ENV_IS_ZERO, LIST_ADD, Plan, array_words, needs_arena, words
+from myia_notebook.lower.plan import BRANCH, Plan, array_words, needs_arena, words
+from myia_notebook.lower.primitives import ACCUMULATE, ENV_IS, ENV_IS_ZERO, FRESH_ZEROS, LIST_ADD
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.primitive import Checked, Elementwise, Kernel, Primitive, Reduction
 from myia_notebook.ops.table import PRIMITIVES
@@ -832,6 +833,15 @@ class Machine:
         label: Graph = node.inputs[2].value.graph  # type: ignore[attr-defined]
         return [self.b.icmp_unsigned("==", self.load(self.operand(node.inputs[1])[0], 0, "i"), self.int(self.tags[label.id]))]
 
+    def _accumulate(self, node: Apply, t: Type) -> list[Any]:
+        """Adds into the array itself: whoever made the node says that nobody else reads it."""
+        address = self.operand(node.inputs[1])[0]
+        self.arrays._add_into(address, t, node.inputs[2], node.inputs[3].value, node.inputs[4:], node, self.scopes[-1])  # type: ignore[attr-defined]
+        return [address]
+
+    def _fresh_zeros(self, node: Apply, t: Type) -> list[Any]:
+        return [self.arrays.zeros(t)]
+
     def _closure_get(self, node: Apply, t: Type) -> list[Any]:
         label: Graph = node.inputs[2].value.graph  # type: ignore[attr-defined]
         index = node.inputs[3].value  # type: ignore[attr-defined]
@@ -844,7 +854,7 @@ class Machine:
 _STRUCTURAL: dict[Primitive, Callable[[Machine, Apply, Type], list[Any]]] = {
     MAKE_TUPLE: Machine._tuple, GETITEM: Machine._getitem, PARTIAL: Machine._partial, SWITCH: Machine._switch, SEQUENCE: Machine._sequence,
     ENV_MAKE: Machine._env_make, ENV_GET: Machine._env_get, ENV_IS_ZERO: Machine._env_is_zero, ENV_IS: Machine._has_tag, CLOSURE_IS: Machine._has_tag,  # type: ignore[dict-item]
-    CLOSURE_GET: Machine._closure_get,
+    CLOSURE_GET: Machine._closure_get, ACCUMULATE: Machine._accumulate, FRESH_ZEROS: Machine._fresh_zeros,
     LIST_ADD: lambda m, node, t: [m.lists.add(m.operand(node.inputs[1])[0], m.operand(node.inputs[2])[0], t, node)]}
 
 

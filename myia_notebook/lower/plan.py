@@ -36,6 +36,8 @@ from myia_notebook.ir.types import (
     sensitivity,
 )
 from myia_notebook.ops.environment import Label
+from myia_notebook.lower.accumulate import accumulate
+from myia_notebook.lower.primitives import ENV_IS, ENV_IS_ZERO, LIST_ADD, LOOK
 from myia_notebook.lower.sharing import erase, unshare
 from myia_notebook.lower.tapes import tapes
 from myia_notebook.ops.expression import Builder
@@ -110,6 +112,7 @@ def lower(root: Graph) -> Plan:
     tapes(root)
     unshare(root)
     erase(root)
+    accumulate(root)
     sums = _expand_sums(root)
     graphs = reachable(root)
     for g in graphs:
@@ -202,7 +205,7 @@ def _sum_graph(cls: FunctionClass, made: dict[int, Graph]) -> Graph:
         return made_arm
 
     def test(g: Graph, primitive: str, x: object, *rest: object) -> Apply:
-        return Builder(g).apply(_LOOK[primitive], x, *rest, type=BOOL)  # type: ignore[arg-type, return-value]
+        return Builder(g).apply(LOOK[primitive], x, *rest, type=BOOL)  # type: ignore[arg-type, return-value]
 
     def choose(g: Graph, c: Apply, first: Graph, second: Graph) -> Apply:
         return Builder(g).apply(BRANCH, c, Constant(first), Constant(second), *g.parameters, type=t)  # type: ignore[return-value]
@@ -244,11 +247,4 @@ def _has_value(t: Type) -> bool:
     return not is_trivial(t)
 
 
-def _look(name: str) -> object:
-    from myia_notebook.ops.primitive import NotDifferentiable, Primitive, Structural
-    why = Structural("made by lowering only")
-    return Primitive(name, why, why, NotDifferentiable("a test"), NotDifferentiable("a test"), why, name, False, frozenset(), (), "lower.plan")
-
-
-_LOOK = {name: _look(name) for name in ("env_is_zero", "env_is", "list_add")}
-ENV_IS_ZERO, ENV_IS, LIST_ADD = _LOOK["env_is_zero"], _LOOK["env_is"], _LOOK["list_add"]
+__all__ = ["ENV_IS", "ENV_IS_ZERO", "LIST_ADD", "Plan", "array_words", "lower", "needs_arena", "words"]
