@@ -15,7 +15,19 @@ from myia_notebook.infer.values import type_of_value
 from myia_notebook.ir.graph import ZERO, Apply, Constant, Graph, Node, Parameter
 from myia_notebook.ir.types import Array, Scalar, Static, Type
 from myia_notebook.ops.expression import Builder, Expr
-from myia_notebook.ops.primitive import Abstract, Checked, Elementwise, FromBackpropagator, Kernel, Linear, NotDifferentiable, Primitive, Reduction, Sample, Structural
+from myia_notebook.ops.primitive import (
+    Abstract,
+    Checked,
+    Elementwise,
+    FromBackpropagator,
+    Kernel,
+    Linear,
+    NotDifferentiable,
+    Primitive,
+    Reduction,
+    Sample,
+    Structural,
+)
 from myia_notebook.ops.table import OPERATIONS, PRIMITIVES
 from tests.ops.kinks import KINKS
 

@@ -359,7 +359,6 @@ LIBRARY: dict[Any, Operation] = {
     **{getattr(math, n): Operation(f"math.{n}", mathematical(f"math.{n}", p), n) for n, p in _MATH.items() if hasattr(math, n)},
     math.log: Operation("math.log", _math_log, "log"), math.fabs: Operation("math.fabs", _math_fabs, "abs"),
     math.atan2: Operation("math.atan2", mathematical("math.atan2", "arctan2", 2), "atan2"),
-    math.hypot: Operation("math.hypot", mathematical("math.hypot", "hypot", 2), "hypot"),
     math.pow: Operation("math.pow", mathematical("math.pow", "python_power", 2), "^"),
     math.floor: Operation("math.floor", mathematical("math.floor", "floor", 1, INT), "floor"),
     math.ceil: Operation("math.ceil", mathematical("math.ceil", "ceil", 1, INT), "ceil"),

@@ -62,14 +62,14 @@ def _heaviside(x: Expr, y: Expr) -> Expr:
     return where(x.equals(0), y, where(x > 0, one, where(fn("isnan", x), x, 0.0)))
 
 
-def _is_negative(y: Expr) -> Expr:
+def is_negative(y: Expr) -> Expr:
     """The sign bit: of −0 too."""
     return fn("logical_or", y < 0, fn("logical_and", y.equals(0), 1.0 / y < 0))
 
 
 def _copysign(x: Expr, y: Expr) -> Expr:
     size = fn("absolute", x)
-    return where(_is_negative(y), -size, size)
+    return where(is_negative(y), -size, size)
 
 
 def _fmod(x: Expr, y: Expr, remainder: str = "mod") -> Expr:
@@ -293,4 +293,4 @@ def _scipy() -> dict[Any, Operation]:
 
 SPECIAL |= _scipy()
 
-__all__ = ["SPECIAL", "expit", "log_softmax", "logsumexp", "softmax", "softplus"]
+__all__ = ["SPECIAL", "expit", "fn", "is_negative", "where", "log_softmax", "logsumexp", "softmax", "softplus"]

@@ -34,6 +34,7 @@ from myia_notebook.ops.functional import FUNCTIONAL  # noqa: E402
 from myia_notebook.ops.iteration import ITERABLES  # noqa: E402
 from myia_notebook.ops.library import LIBRARY  # noqa: E402
 from myia_notebook.ops.library_linear import LINEAR  # noqa: E402
+from myia_notebook.ops.library_more import MORE  # noqa: E402
 from myia_notebook.ops.library_random import RANDOM  # noqa: E402
 from myia_notebook.ops.library_reduce import REDUCTIONS  # noqa: E402
 from myia_notebook.ops.library_shape import SHAPE  # noqa: E402
@@ -43,7 +44,7 @@ from myia_notebook.ops.operators import OPERATORS  # noqa: E402
 from myia_notebook.ops.records import RECORDS, constructor_of  # noqa: E402
 
 NAMED: dict[str, Operation] = {**_NAMED, "raise": RAISE}
-OPERATIONS: dict[Any, Operation] = _table(item for part in ({print: PRINT}, OPERATORS, RECORDS, ITERABLES, FUNCTIONAL, LIBRARY, REDUCTIONS, SHAPE, LINEAR, SPECIAL, RANDOM) for item in part.items())
+OPERATIONS: dict[Any, Operation] = _table(item for part in ({print: PRINT}, OPERATORS, RECORDS, ITERABLES, FUNCTIONAL, LIBRARY, REDUCTIONS, SHAPE, LINEAR, SPECIAL, MORE, RANDOM) for item in part.items())
 
 
 def operation_for(value: Any) -> Operation | None:

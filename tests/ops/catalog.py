@@ -24,6 +24,10 @@ class Call:
     arguments: tuple[Any, ...]
 
 
+DOMAINS: dict[str, tuple[float, float]] = {  # where ufuncs are smooth
+    "sqrt": (0.2, 3), "cbrt": (0.2, 3), "log": (0.2, 3), "log2": (0.2, 3), "log10": (0.2, 3), "log1p": (-0.8, 3), "arcsin": (-0.9, 0.9), "arccos": (-0.9, 0.9),
+    "arctanh": (-0.9, 0.9), "arccosh": (1.2, 3), "power": (0.2, 2.5), "float_power": (0.2, 2.5), "xlogy": (0.2, 3), "logit": (0.1, 0.9), "gammaln": (0.2, 4),
+    "digamma": (0.2, 4), "psi": (0.2, 4), "gamma": (0.3, 4), "entr": (0.1, 3), "xlog1py": (0.1, 3), "rel_entr": (0.2, 3), "kl_div": (0.2, 3)}
 Maker = Callable[[Draw], Call]
 
 
@@ -433,12 +437,20 @@ MAKERS: dict[Any, Maker] = {
     np.triu_indices: _text("x0[np.triu_indices(2)]", "x0[np.triu_indices(2, 1, 3)]"), np.tril_indices: _text("x0[np.tril_indices(2)]", "x0[np.tril_indices(2, -1)]"),
     np.diag_indices: _text("x0[np.diag_indices(2)]"), np.indices: _text("np.indices((2, 3))[0] + x0"),
 }
-DOMAINS: dict[str, tuple[float, float]] = {  # where ufuncs are smooth
-    "sqrt": (0.2, 3), "cbrt": (0.2, 3), "log": (0.2, 3), "log2": (0.2, 3), "log10": (0.2, 3), "log1p": (-0.8, 3), "arcsin": (-0.9, 0.9), "arccos": (-0.9, 0.9),
-    "arctanh": (-0.9, 0.9), "arccosh": (1.2, 3), "power": (0.2, 2.5), "float_power": (0.2, 2.5), "xlogy": (0.2, 3), "logit": (0.1, 0.9), "gammaln": (0.2, 4),
-    "digamma": (0.2, 4), "psi": (0.2, 4), "gamma": (0.3, 4), "entr": (0.1, 3), "xlog1py": (0.1, 3), "rel_entr": (0.2, 3), "kl_div": (0.2, 3)}
-
-
+MAKERS |= {
+    np.isclose: _pair("np.isclose(x0, x1, equal_nan=True)", lambda d: d.shape(0, 3), lambda d, a: a),
+    np.allclose: _same_shape("np.allclose(x0, x0 + 1e-9, rtol={r})", 1, 0, r=lambda d, r: d.pick(1e-5, 1e-12)),
+    np.array_equal: _pair("np.array_equal(x0, x1)", lambda d: d.shape(0, 1), lambda d, a: d.shape(0, 1)),
+    np.gradient: lambda d: Call(d.pick("np.gradient(x0)", "np.gradient(x0, 0.5)", "np.gradient(x0, axis=-1)"),
+                                (d.array(tuple(int(n) for n in d.rng.integers(2, 5, int(d.rng.integers(1, 3)))), "float64", "float32"),)),
+    np.matrix_transpose: _unary("np.matrix_transpose(x0)", 2, 4), np.unstack: _unary("np.unstack(x0, axis={a})", 1, 3, a=_axis),
+    np.matvec: _pair("np.matvec(x0, x1)", lambda d: d.shape(2, 3), lambda d, a: d.pick((a[-1],), (*a[:-2], a[-1]))),
+    np.vecdot: _pair("np.vecdot(x0, x1)", lambda d: d.shape(1, 3), lambda d, a: d.pick(a, (a[-1],))),
+    np.linalg.multi_dot: lambda d: Call("np.linalg.multi_dot([x0, x1, x0.T])", (d.within((2, 3), -2, 2), d.within((3, 3), -2, 2))),
+    np.linalg.cross: _pair("np.linalg.cross(x0, x1)", lambda d: (2, 3), lambda d, a: a, "float64", "float32", "int64"),
+    np.linalg.tensordot: _pair("np.linalg.tensordot(x0, x1, axes=1)", lambda d: d.shape(1, 2), lambda d, a: (a[-1], 2)),
+    np.isposinf: ufunc("np.isposinf", 1), np.isneginf: ufunc("np.isneginf", 1), np.fix: ufunc("np.fix", 1), np.real: _unary("np.real(x0)"),
+}
 def makers() -> dict[str, tuple[Any, Maker]]:
     """By name of the operation: the Python function and a maker of calls, for what NumPy and scipy name."""
     found: dict[str, tuple[Any, Maker]] = {}

@@ -2,6 +2,7 @@
 elimination, or by mpmath."""
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -58,7 +59,11 @@ class Linalg:
     det = staticmethod(_each(lambda a: _eliminated(a, np.eye(len(a)))[1]))
     cholesky = staticmethod(_each(_cholesky))
     solve = staticmethod(_solve)
-    norm = staticmethod(np.linalg.norm)
+    norm, cross, tensordot = staticmethod(np.linalg.norm), staticmethod(np.cross), staticmethod(np.tensordot)
+
+    @staticmethod
+    def multi_dot(parts: Any) -> Any:
+        return functools.reduce(np.matmul, parts)
 
     @staticmethod
     def slogdet(a: Any) -> Any:

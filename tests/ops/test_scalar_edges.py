@@ -142,3 +142,12 @@ def test_where_python_has_values_so_do_we(backend: str) -> None:
                       (lambda x: (int(x), round(x), math.floor(x), math.ceil(x)), (2.5, -2.5, 1e15, -0.1)), (lambda x: math.fmod(x, 0.7), (5.0, -5.0, 0.0))):
         for v in values:
             np.testing.assert_allclose(myia(f, backend=backend)(v), f(v), rtol=1e-14)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_more_of_math(backend: str) -> None:
+    for f in (lambda x: math.hypot(x, 3.0, 4.0), lambda x: math.hypot(x), lambda x: math.dist((x, 1.0), (2.0, 3.0)), lambda x: math.isclose(x, x * (1 + 1e-10)),
+              lambda x: math.isclose(x, x + 1e-3), lambda x: math.isclose(x, 1.0, rel_tol=0.5), lambda x: math.isclose(math.inf, x)):
+        for v in (1.25, -2.0):
+            found = myia(f, backend=backend)(v)
+            assert found == pytest.approx(f(v), rel=1e-15) and type(found) is type(f(v))
