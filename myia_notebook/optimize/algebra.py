@@ -10,6 +10,7 @@ Reference: Ceberio & Kreinovich 2004, Greedy algorithms for optimizing multivari
 """
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -169,7 +170,7 @@ class _Collector:
             parts = [(sign, self._times(self._power(place, power, t), inner, t))]
             return self._add([*parts, *([self._horner(rest, t)] if rest else [])], t)
         sizes = Counter(abs(c) for c, f in terms if f)
-        shared = next((c for c, n in sizes.items() if n >= 2 and c != 1.0), None)
+        shared = next((c for c, n in sizes.items() if n >= 2 and c not in (0.0, 1.0) and math.isfinite(c)), None)
         if shared is not None:
             inside = [(c / shared, f) for c, f in terms if f and abs(c) == shared]
             rest = [(c, f) for c, f in terms if not f or abs(c) != shared]

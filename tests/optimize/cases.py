@@ -156,6 +156,8 @@ CASES: tuple[Case, ...] = (
          "@f(x: float, y: float) -> float:\n  %1 : float = multiply(x, y)\n  %2 : float = multiply(2.0, %1)\n  %3 : float = negative(%2)\n  return %3"),
     Case("sums and products", False, "@f(x: float, y: float) -> float:\n  %1 : float = multiply(x, y)\n  %2 : float = add(%1, y)\n  %3 : float = multiply(%2, x)\n  return %3\n", ((1.5, -2.0),)),
     Case("sums and products", False, "@f(x: float) -> float:\n  %1 : float = sin(x)\n  %2 : float = subtract(%1, %1)\n  %3 : float = add(%2, x)\n  return %3\n", ((float("inf"),), (1.0,))),
+    Case("sums and products", False, "@f(x: float, y: float, z: float) -> float:\n  %1 : float = multiply(x, y)\n  %2 : float = subtract(%1, %1)\n  %3 : float = sin(z)\n"
+         "  %4 : float = subtract(%3, %3)\n  %5 : float = add(%2, %4)\n  return %5\n", ((1.5, -2.0, 0.5), (float("inf"), 1.0, 1.0))),
     Case("common subexpressions", True, "@f(x: float) -> float:\n  %1 : float = sin(x)\n  %2 : float = sin(x)\n  %3 : float = add(%1, %2)\n  return %3\n", REALS),
     Case("common subexpressions", False, "@f(x: float) -> float:\n  %1 : float = subtract(x, 1.0)\n  %2 : float = subtract(1.0, x)\n  %3 : float = add(%1, %2)\n  return %3\n", REALS),
     Case("dead parameters", True, "@f(n: int, x: float) -> float:\n  %1 : float = @g(n, x)\n  return %1\n\n@g(n: int, x: float) -> float:\n  %1 : float = sin(x)\n  return %1\n", ((1, 2.0),)),
