@@ -18,7 +18,7 @@ program's names and put each symbol's value under it.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Literal
 
 VERSION = 1
@@ -222,7 +222,9 @@ class Snapshot:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready: dataclasses become dicts without their default values, tuples become lists."""
-        data: dict[str, Any] = to_json(self)
+        data: dict[str, Any] = to_json(replace(self, events=()))
+        if self.events:
+            data["events"] = compact_events(self.events, self.initial)
         data["version"] = self.version
         return data
 
@@ -230,6 +232,73 @@ class Snapshot:
         """The static picture of this stage (drawn without a browser)."""
         from myia_notebook.view.fallback import stage_svg
         return stage_svg(self)
+
+
+_SHARED = ("kind", "title", "reason", "family", "location")
+
+
+def compact_events(events: tuple[Event, ...], initial: State | None) -> list[Any]:
+    """Events as JSON, each by what differs from what came before (`labextension/src/deltas.ts` undoes it).
+
+    For rewrites: the texts of a rule stand in its first event only, the pass where it changes, `index` where it is not the position, `focus`
+    where it is not `matched`, `produced` where it is not the added applications. A view of a node says what differs from the last view with its
+    id, or, when it is new, from the view with the id `like`, a node that reads the same; the value is never taken over from `like`.
+    """
+    known: dict[int, NodeView] = {n.id: n for n in initial.nodes} if initial is not None else {}
+    alike: dict[Any, int] = {_looks(n): n.id for n in known.values()}
+    rules: dict[str, dict[str, Any]] = {}
+    last_pass = ""
+    made: list[Any] = []
+    for position, event in enumerate(events):
+        data = to_json(event)
+        if event.rule:
+            texts = {name: getattr(event, name) for name in _SHARED}
+            shared = rules.get(event.rule, dict.fromkeys(_SHARED, ""))
+            for name in _SHARED:
+                data.pop(name, None)
+                if texts[name] != shared[name]:
+                    data[name] = texts[name]
+            rules[event.rule] = texts
+            data.pop("pass_name", None)
+            if event.pass_name != last_pass:
+                data["pass_name"] = last_pass = event.pass_name
+            if event.index == position:
+                data.pop("index", None)
+            if event.focus == event.matched:
+                data.pop("focus", None)
+            if event.produced == tuple(n.id for n in event.added if n.kind == "apply"):
+                data.pop("produced", None)
+            else:
+                data["produced"] = list(event.produced)
+            for name, views in (("added", event.added), ("changed", event.changed)):
+                if views:
+                    data[name] = [_difference(view, known, alike) for view in views]
+        made.append(data)
+    return made
+
+
+def _looks(view: NodeView) -> Any:
+    return (view.kind, view.label, view.op, view.symbol, view.type, view.span, view.primal)
+
+
+def _difference(view: NodeView, known: dict[int, NodeView], alike: dict[Any, int]) -> dict[str, Any]:
+    data: dict[str, Any] = {"id": view.id}
+    base = known.get(view.id)
+    if base is None:
+        like = alike.get(_looks(view))
+        if like is not None:
+            data["like"] = like
+            base = replace(known[like], value="")
+    if base is None:
+        data = to_json(view)
+    else:
+        for f in fields(NodeView):
+            new = getattr(view, f.name)
+            if f.name != "id" and new != getattr(base, f.name) and not (f.name == "value" and not new):
+                data[f.name] = to_json(new)
+    known[view.id] = view if view.value or base is None or "like" in data else replace(view, value=base.value)
+    alike[_looks(view)] = view.id
+    return data
 
 
 def to_json(value: Any) -> Any:
@@ -248,4 +317,4 @@ def to_json(value: Any) -> Any:
 
 
 __all__ = ["VERSION", "CodeText", "Contribution", "ErrorView", "Event", "GradientStep", "GraphView", "NodeView", "Snapshot",
-           "State", "Token", "Trace", "to_json"]
+           "State", "Token", "Trace", "compact_events", "to_json"]

@@ -33,6 +33,7 @@ export interface Snapshot {
 export interface Payload { version: number; source: string; cell: string; options: { stage: string; height: number }; live: Live | null; stages: Snapshot[] }
 
 type Raw = Record<string, any>;
+import { expandEvents } from './deltas';
 const text = (v: unknown): string => (typeof v === 'string' ? v : '');
 const num = (v: unknown): number => (typeof v === 'number' ? v : 0);
 const maybe = (v: unknown): number | null => (typeof v === 'number' ? v : null);
@@ -71,7 +72,8 @@ export const readTrace = (r: unknown): Trace | null => {
     forwards: list((r as Raw).forwards).map(num), is_cut: (r as Raw).is_cut === true };
   return t.nodes.length === t.calls.length && t.nodes.length === t.values.length ? t : null;
 };
-const snapshot = (r: Raw): Snapshot => ({
+const snapshot = (r: Raw): Snapshot => whole({ ...r, events: expandEvents(list(r.events), list(r.initial?.nodes)) });
+const whole = (r: Raw): Snapshot => ({
   stage: text(r.stage), text: text(r.text), source: text(r.source), initial: state(r.initial), final: state(r.final), events: list(r.events).map(event),
   code: list(r.code).map(code), error: error(r.error), result: text(r.result), trace: readTrace(r.trace), time: num(r.time)
 });
