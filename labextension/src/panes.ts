@@ -1,12 +1,11 @@
-/** The side pane's small pages: an error, a node, the saved picture's choices, keys and legend. */
+/** The side pane's small pages: an error, the saved picture's choices, keys and legend. */
 import { h } from './elements';
-import { Model } from './replay';
-import { NodeView, Snapshot } from './snapshot';
+import { Snapshot } from './snapshot';
 import { svg } from './svg';
 
 export const KEYS: [string, string][] = [['← → or j k', 'step back, forward'], ['Home End', 'first, last step'], ['space', 'play, pause'], ['[ ]', 'previous, next stage'], ['1 – 7', 'a stage'],
   ['/', 'search, then n and N for the next and the one before'], ['F', 'filter the steps'], ['D', 'before, difference, after'], ['C', 'two stages side by side'], ['G', 'grid or whole graph'], ['T', 'turn the graph: down or to the right'],
-  ['Enter', 'into the graph; open or read a node'], ['arrows', 'inside the graph: from node to node'], ['O', 'open or close all functions'], ['+ − 0', 'zoom, fit'], ['M', 'map'], ['I', 'inputs: move the numbers of the call'], ['S', 'save the picture'], ['P', 'presentation'], ['?', 'this page'], ['Esc', 'close, back']];
+  ['Enter', 'into the graph; open or read a node'], ['arrows', 'inside the graph: from node to node'], ['Backspace', 'back to the node before'], ['O', 'open or close all functions'], ['+ − 0', 'zoom, fit'], ['M', 'map'], ['I', 'inputs: move the numbers of the call'], ['S', 'save the picture'], ['P', 'presentation'], ['?', 'this page'], ['Esc', 'close, back']];
 
 export function errorPage(s: Snapshot): HTMLElement {
   const box = h('div', 'my-error'), e = s.error;
@@ -20,22 +19,6 @@ export function errorPage(s: Snapshot): HTMLElement {
   }
   if (e.hint) box.append(h('p', '', e.hint));
   return box;
-}
-
-export function nodePage(n: NodeView, model: Model, value: string): HTMLElement {
-  const list = h('dl', 'my-props'), nameOf = (x: NodeView) => x.name || x.label || x.symbol;
-  const add = (k: string, v: string) => { if (v) list.append(h('dt', '', k), h('dd', '', v)); };
-  add('name', n.name || n.label);
-  add('operation', n.op);
-  add('type', n.type);
-  add('value', value);
-  add('role', n.role);
-  add('keeps', n.keeps.join(', '));
-  add('line', n.span ? String(n.span[0]) : '');
-  add('made by', n.how);
-  add('takes', n.inputs.map(i => model.nodes.get(i)).filter((x): x is NodeView => x !== undefined).map(nameOf).join(', '));
-  add('used by', [...model.nodes.values()].filter(x => x.inputs.includes(n.id)).map(nameOf).join(', '));
-  return list;
 }
 
 export function helpPage(close: () => void): HTMLElement {

@@ -1,9 +1,10 @@
 /** The pane beside the graph: its tabs (steps, source, listings, error, node) and the page in hand. */
 import { h } from './elements';
 import { Inputs } from './inputs';
-import { errorPage, nodePage } from './panes';
+import { errorPage } from './panes';
+import { NodeHooks, nodePage } from './properties';
 import { Model } from './replay';
-import { NodeView, Snapshot, Span } from './snapshot';
+import { NodeView, Payload, Snapshot, Span } from './snapshot';
 import { codeListing, LineHooks, markRanges, sourceListing } from './sources';
 import { StepList } from './steps';
 
@@ -20,7 +21,7 @@ export class Side {
   inputs: Inputs | null = null;
   private node: { view: NodeView; model: Model; value: string } | null = null;
 
-  constructor(private source: string, private hooks: LineHooks) {
+  constructor(private data: Payload, private hooks: LineHooks, private links: NodeHooks) {
     this.tabs.setAttribute('role', 'tablist');
     this.tabs.setAttribute('aria-label', 'side pane');
     this.page.setAttribute('role', 'tabpanel');
@@ -95,9 +96,9 @@ export class Side {
     if (this.tab === 'Error') return errorPage(s);
     if (code) return codeListing(code.lines, code.origin, code.nodes, this.hooks);
     if (this.tab === 'Text') return codeListing(s.text.split('\n'), [], [], this.hooks);
-    if (this.tab === 'Node' && this.node) return nodePage(this.node.view, this.node.model, this.node.value);
+    if (this.tab === 'Node' && this.node) return nodePage(this.node.view, this.node.model, this.node.value, this.data, this.links);
     if (this.tab === 'Inputs' && this.inputs) return this.inputs.el;
-    if (this.tab === 'Source' || !this.list) return sourceListing(this.source, this.hooks);
+    if (this.tab === 'Source' || !this.list) return sourceListing(this.data.source, this.hooks);
     return this.list.el;
   }
 

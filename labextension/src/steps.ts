@@ -46,7 +46,7 @@ export class StepList {
     if (from > 0) this.list.append(this.more(`${from} earlier`, Math.max(0, from - WINDOW)));
     for (const i of shown.slice(from, from + WINDOW)) {
       const item = this.story.items[i];
-      if (item.group && item.group !== group) { group = item.group; this.list.append(h('h4', '', group, h('span', '', item.note && item.note !== group ? item.note : ''))); }
+      if (item.group && item.group !== group) { group = item.group; this.list.append(head(h('h4', '', group, h('span', '', item.note && item.note !== group ? item.note : '')))); }
       const row = this.row(item, i);
       this.rows.set(i, row);
       this.list.append(row);
@@ -57,13 +57,13 @@ export class StepList {
     if (nothing) {
       const line = h('h4', '', `${nothing} pass${nothing === 1 ? '' : 'es'} changed nothing`);
       line.append(button('Show', 'show the passes that changed nothing', () => { this.showPasses = true; this.rebuild(this.from); this.mark(this.now); }, 'my-link'));
-      this.list.append(line);
+      this.list.append(head(line));
     }
     if (!shown.length) this.list.append(h('li', 'my-none', 'No step matches.'));
     this.mark(this.now);
   }
 
-  private more(text: string, from: number): HTMLElement { return h('h4', '', undefined, button(text, `show ${text} steps`, () => this.rebuild(from), 'my-link')); }
+  private more(text: string, from: number): HTMLElement { return head(h('h4', '', undefined, button(text, `show ${text} steps`, () => this.rebuild(from), 'my-link'))); }
 
   private row(item: Item, i: number): HTMLElement {
     const li = h('li', '', undefined, h('i', '', String(i + 1)));
@@ -92,6 +92,9 @@ export class StepList {
     if (top < pane.scrollTop + 70 || bottom > pane.scrollTop + pane.clientHeight - 10) pane.scrollTop = top - pane.clientHeight / 2;
   }
 }
+
+/** A heading in the list: lists hold items only. */
+const head = (h4: HTMLElement): HTMLElement => h('li', 'my-head', undefined, h4);
 
 /** An event's equations, one for each addition. */
 export function parts(tokens: Token[]): Token[][] {

@@ -79,15 +79,15 @@ container-type:inline-size;color:var(--text);background:var(--canvas);border:1px
 .my-list li:hover:not([data-now]){background:var(--chrome)}
 .my-list li i{position:absolute;left:8px;font-style:normal;color:var(--muted);font-size:calc(11*var(--u));top:7px}
 .my-list li[data-todo]{color:var(--muted)}
-.my-list h4{margin:0;padding:7px 12px;font-weight:600;display:flex;justify-content:space-between;background:var(--chrome);border-bottom:1px solid var(--soft)}
+.my-list li.my-head{padding:0;border:0;cursor:default;background:none}.my-list h4{margin:0;padding:7px 12px;font-weight:600;display:flex;justify-content:space-between;background:var(--chrome);border-bottom:1px solid var(--soft)}
 .my-list h4 span{color:var(--muted);font-weight:400}
 .my-list .my-delta{float:right;font:calc(11.5*var(--u)) var(--mono)}.my-minus{color:var(--rem)}.my-plus{color:var(--add)}
 .my-list li>div{overflow-x:auto;overflow-y:hidden;scrollbar-width:none}.my-list math{font-size:calc(16*var(--u))}
 .my-code{font:calc(12*var(--u))/1.55 var(--mono);margin:0;padding:8px 0;white-space:pre;min-width:max-content}
-.my-code div{padding:0 12px 0 0}.my-code div span.my-ln{display:inline-block;width:34px;color:var(--faint);text-align:right;margin-right:12px;user-select:none}
+.my-code div{padding:0 12px 0 0}.my-code div span.my-ln{display:inline-block;width:34px;color:var(--muted);text-align:right;margin-right:12px;user-select:none}
 .my-code div[data-lit]{background:var(--now)}
 .my-code mark{background:var(--now);color:inherit;box-shadow:inset 0 -2px 0 var(--bar)}
-.my-props{display:grid;grid-template-columns:max-content 1fr;gap:4px 12px;padding:12px;margin:0}.my-props dt{color:var(--muted)}.my-props dd{margin:0;font-family:var(--mono);overflow-wrap:anywhere}
+.my-props{display:grid;grid-template-columns:max-content 1fr;gap:4px 12px;padding:12px;margin:0}.my-props dt{color:var(--muted)}.my-props .my-link{font-family:var(--mono);margin-right:4px;padding:1px 3px!important;text-align:left}.my-plainlink{margin-right:8px;color:var(--muted)}.my-props dd{margin:0;font-family:var(--mono);overflow-wrap:anywhere}
 .my-inputs{padding:10px 14px 14px;display:flex;flex-direction:column;gap:10px}.my-controls{display:grid;grid-template-columns:max-content 1fr calc(84*var(--u));gap:6px 10px;align-items:center}.my-inputname{font:600 calc(13*var(--u)) var(--mono)!important;color:var(--primal)!important;padding:2px 4px!important;text-align:left}.my-inputname[aria-pressed=true]{box-shadow:inset 0 -2px 0 var(--primal);border-radius:0!important}.my-inputname:disabled{cursor:default}
 .my-inputslider{width:100%;min-width:0;margin:0;accent-color:var(--primal)}.my-inputbox{width:100%;min-width:0;height:calc(28*var(--u));font:calc(12.5*var(--u)) var(--mono);color:var(--text);background:var(--canvas);border:1px solid var(--line);border-radius:5px;padding:0 7px}.my-inputbox[type=checkbox]{width:calc(18*var(--u));height:calc(18*var(--u));justify-self:start;accent-color:var(--primal)}.my-inputbox[aria-invalid=true]{border-color:var(--rem);background:var(--rem-f)}.my-inputbox:disabled{color:var(--text);background:var(--chrome);opacity:1}
 .my-inputtext{font:calc(12*var(--u)) var(--mono);overflow:hidden;text-overflow:ellipsis;white-space:nowrap}.my-inputnote{margin:0;color:var(--muted)}
@@ -107,6 +107,7 @@ container-type:inline-size;color:var(--text);background:var(--canvas);border:1px
 .my[data-present]{--u:1.5px;border:0;border-radius:0;position:fixed;inset:0;width:100vw!important;height:100vh!important;z-index:10000;container-type:normal}
 .my[data-present] .my-presented{display:block;width:26%;border-right:1px solid var(--line);overflow:auto;background:var(--chrome);flex:none}.my[data-present] .my-side{width:24%}.my[data-present] .my-presented .my-code{white-space:pre-wrap;min-width:0}.my[data-present] .my-presented .my-code div{padding-left:46px;text-indent:-46px}.my[data-present] .my-zoom{opacity:.6}.my[data-present] .my-presented .my-code>div>span{text-indent:0}.my[data-present] .my-player{order:5;border-top:1px solid var(--line);border-bottom:0}.my[data-present] .my-legend{order:6}
 .my[data-present] .my-eq{font-size:calc(27*var(--u))}.my[data-present][data-compare] .my-side{display:none}
+@media (max-width:1500px){.my[data-present] .my-searchbox,.my[data-present] .my-time{display:none}}
 @container (max-width:1080px){.my-time{display:none}}
 @container (max-width:980px){.my-side{width:calc(262*var(--u))}}
 @container (max-width:820px){.my-search{width:86px}.my-search:focus{width:130px}.my-stage{padding:4px 6px}.my-sep,.my-stage small{display:none}}

@@ -52,6 +52,7 @@ export class Viewer {
   private lists = new Map<number, StepList>();
   private scene: Scene | null = null;
   private selected: number | null = null;
+  private trail: number[] = [];
   private lit: number[] = [];
   private hits: number[] = []; private hit = 0;
   private ends: (() => void)[] = [];
@@ -67,7 +68,7 @@ export class Viewer {
     this.ends.push(followTheme(this.root));
     const line = { light: (l: number, c: number) => this.light(l, c), nodes: (ids: number[]) => this.ring(ids), origin: (l: number) => this.highlight([[l, 0, l, 1000]]), leave: () => { this.ring([]); this.highlight([]); } };
     this.main = this.picture('graph');
-    this.side = new Side(data.source, line);
+    this.side = new Side(data, line, { node: id => this.jump(id), step: (stage, step) => { this.enter(stage); this.go(step); }, callee: g => this.callee(g) });
     if (data.live) this.side.inputs = this.liveInputs(ask);
     this.player = new Player(step => this.go(step), (step, back) => this.beside(step, back));
     this.rail = new Rail(data.stages, {
@@ -148,6 +149,7 @@ export class Viewer {
     if (!s || !story) return;
     this.stage = stage;
     this.selected = null;
+    this.trail = [];
     this.step = story.items.length;
     this.player.enter(story.items);
     this.addList(stage);
@@ -258,6 +260,21 @@ export class Viewer {
     if (view) this.other?.follow(view, where); // side by side, a click brings the other stage to the same place
   }
 
+  /** To a node of the picture, opening the function that holds it; `back` goes to the node selected before. */
+  private jump(id: number, isBack = false): void {
+    if (this.selected !== null && !isBack) this.trail.push(this.selected);
+    const go = (): void => { this.main.pane.show(id); if (this.selected !== id) this.select(id, this.main); };
+    if (this.main.pane.has(id)) { go(); return; }
+    if (this.scene?.grid) this.asGrid = false;
+    this.main.reveal(id);
+    void this.render().then(go);
+  }
+
+  back(): void { const id = this.trail.pop(); if (id !== undefined) this.jump(id, true); }
+
+  /** To a called function: to its result, which every function has. */
+  private callee(graph: number): void { const g = this.main.model.graphs.get(graph), node = g && (this.main.model.nodes.get(g.output)?.graph === graph ? g.output : g.parameters[0]); if (node !== undefined) this.jump(node); }
+
   private light(line: number, column: number): void { this.ring(nodeAt(this.main.model.nodes.values(), line, column)); }
 
   /** The labextension tells where the pointer or the cursor is in the cell's editor. */
@@ -346,7 +363,7 @@ export class Viewer {
     this.highlight([]); // marks the line of the step in it
     this.root.toggleAttribute('data-present', on);
     this.main.pane.largest = on ? 2 : 1.25;
-    this.main.pane.smallest = on ? 1.1 : 0.78;
+    this.main.pane.smallest = on ? 0.9 : 0.78;
     setTimeout(() => { this.main.pane.fit(); void this.render(); }, 80);
   }
 }

@@ -230,7 +230,7 @@ def test_search_filter_map_and_direction(page: Any, tmp_path: Path) -> None:
     press(page, "Escape", "f")
     page.keyboard.type("get of")
     expect(page.locator(".my-count")).to_have_text(re.compile(r"^\d+ of \d+$"))
-    assert all("get of make" in row for row in page.locator(".my-list li").all_inner_texts())
+    assert all("get of make" in row for row in page.locator(".my-list li:not(.my-head)").all_inner_texts())
     press(page, "Escape", "t")
     page.locator(".my[data-direction='LR']").wait_for()
     shown = page.locator(".my-graphs .my-map").first.is_visible()
@@ -268,6 +268,50 @@ def test_saving_svg_png_and_dot(page: Any, tmp_path: Path) -> None:
     engine = _engine()
     assert engine is None or subprocess.run([engine, "-Tsvg"], input=text.encode(), capture_output=True).stdout.count(b"<svg") == 1
     assert page.errors == [] and page.stopped == []
+
+
+def test_the_properties_of_a_node(page: Any, tmp_path: Path) -> None:
+    """Type, value, sensitivity, source, the step that made it; a link goes to the next node, Backspace back."""
+    show(page, LAYER, tmp_path, "adjoint")
+    press(page, "g")
+    page.locator(".my[data-drawn='adjoint']").wait_for(timeout=20_000)
+    page.locator(".my-svg g.node.r-forward[aria-label^='▶b = tanh'], .my-svg g.node.r-forward[aria-label^='b = tanh']").first.click()
+    read = lambda: dict(zip(page.locator(".my-props dt").all_inner_texts(), page.locator(".my-props dd").all_inner_texts()))  # noqa: E731
+    said = read()
+    assert said["name"] == "b" and said["type"] == "float" and said["value"] == "0.5370" and said["line"] == "4" and said["source"].startswith("math.tanh(a)")
+    assert said["sensitivity ∇"] == "1.2" and said["takes"] == "a" and said["made by"].startswith("Compute b. step ")
+    page.locator(".my-props .my-link", has_text=re.compile("^a$")).first.click()
+    expect(page.locator(".my-props dd").first).to_have_text("a")
+    page.locator(".my").focus()
+    press(page, "Backspace")
+    expect(page.locator(".my-props dd").first).to_have_text("b")
+    page.locator(".my-props .my-link", has_text="Compute b.").click()
+    expect(page.locator(".my-say b")).to_have_text("Compute b.")
+    assert page.errors == []
+
+
+AXE = Path(__file__).parents[2] / "labextension" / "node_modules" / "axe-core" / "axe.min.js"
+
+
+@pytest.mark.skipif(not AXE.exists(), reason="the front end's packages are not installed")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(page_with: Any, tmp_path: Path, scheme: str) -> None:
+    """Every stage, with the pane of inputs, the help and the save menu open."""
+    page = page_with(color_scheme=scheme)
+    show(page, LOOP, tmp_path)
+    page.evaluate(AXE.read_text())
+    found: list[Any] = []
+    for stage in ("parsed", "adjoint", "optimized", "code", "run"):
+        page.locator(f".my-stage[data-stage='{stage}']").click()
+        page.locator(f".my[data-stage='{stage}']").wait_for()
+        page.locator(".my").focus()
+        for key in ("", "i", "?", "s"):
+            press(page, *key)
+            problems = page.evaluate("() => axe.run(document.querySelector('.my'))")["violations"]
+            found += [(stage, key, p["id"], p["nodes"][0]["html"][:120]) for p in problems if p["impact"] in ("serious", "critical")]
+            press(page, *(key if key in ("?", "s") else ""))
+        press(page, "i")
+    assert found == []
 
 
 def test_presentation_shows_the_source(page: Any, tmp_path: Path) -> None:
