@@ -17,6 +17,7 @@ from myia_notebook.errors import (
     MyiaSyntaxError,
     MyiaTypeError,
     MyiaValueError,
+    MyiaWarning,
     MyiaZeroDivisionError,
 )
 
@@ -51,5 +52,5 @@ def _jupyter_labextension_paths() -> list[dict[str, str]]:
 
 
 __all__ = ["Compilation", "MyiaAttributeError", "MyiaError", "MyiaIndexError", "MyiaNameError", "MyiaRecursionError", "MyiaShapeError",
-           "MyiaSyntaxError", "MyiaTypeError", "MyiaValueError", "MyiaZeroDivisionError", "compile_source", "custom_gradient", "explain", "grad",
+           "MyiaSyntaxError", "MyiaTypeError", "MyiaValueError", "MyiaWarning", "MyiaZeroDivisionError", "compile_source", "custom_gradient", "explain", "grad",
            "hessian", "jacobian", "jvp", "myia", "stop_gradient", "value_and_grad", "vjp"]

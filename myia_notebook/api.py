@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,7 @@ import numpy as np
 from myia_notebook.boundary import ClosureValue, returned_value
 from myia_notebook.emit.call_result import MISS
 from myia_notebook.emit.vectorcall import Direct, direct, install
-from myia_notebook.errors import MyiaError, error
+from myia_notebook.errors import MyiaError, MyiaWarning, error
 from myia_notebook.infer import structures
 from myia_notebook.infer.structures import has_parts, parts_of, structure_of
 from myia_notebook.infer.values import type_of_value
@@ -28,7 +29,7 @@ from myia_notebook.ops.primitive import Abstract
 from myia_notebook.pipeline import BACKENDS, Unit, compile_unit
 
 DEFAULT_BACKEND = "numba"
-MAX_SPECIALIZATIONS = 256
+MAX_SPECIALIZATIONS, MANY_SPECIALIZATIONS = 256, 64
 _NUMBERS = frozenset((float, int, bool))
 
 
@@ -109,6 +110,7 @@ class Caller(Direct):
         self._cache: dict[Any, Specialization] = {}
         self._fixed: dict[Any, tuple[int, ...]] = {}
         self._lock = threading.RLock()
+        self._known_signature: tuple[tuple[Any, Any], inspect.Signature] | None = None
         self._native: Callable[..., Any] | None = None
         """The machine-code entry of the last specialization, tried first."""
         self._entered: list[Any] = []
@@ -149,9 +151,14 @@ class Caller(Direct):
         plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         return len(kinds) if all(k in plain for k in kinds) else -1
 
-    @functools.cached_property
+    @property
     def _signature(self) -> inspect.Signature:
-        return inspect.signature(self._function)
+        """Looked up again when the defaults of the function are replaced."""
+        defaults = getattr(self._function, "__defaults__", None), getattr(self._function, "__kwdefaults__", None)
+        known = self._known_signature
+        if known is None or known[0][0] is not defaults[0] or known[0][1] is not defaults[1]:
+            known = self._known_signature = (defaults, inspect.signature(self._function))
+        return known[1]
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """One value for each parameter, in order; defaults filled in."""
@@ -172,8 +179,7 @@ class Caller(Direct):
         with self._lock:
             found = self._cache.get(key)
             if found is None or found.session.is_stale():
-                if len(self._cache) >= MAX_SPECIALIZATIONS:
-                    self._cache.clear()
+                self._bound()
                 found = self._compile(values)
                 self._fixed[types] = found.fixed
                 self._cache[self._with_values(types, values)] = found
@@ -183,6 +189,15 @@ class Caller(Direct):
         """The key of a specialization: the types, and the values of the inputs that are fixed."""
         fixed = self._fixed.get(types)
         return (types, tuple(values[i] for i in fixed)) if fixed else types
+
+    def _bound(self) -> None:
+        """Keeps the number of specializations small: the oldest go, and the user hears of it in time."""
+        if len(self._cache) == MANY_SPECIALIZATIONS:
+            name = getattr(self._function, "__name__", "this function")
+            warnings.warn(f"'{name}' was compiled for {MANY_SPECIALIZATIONS} different signatures of its arguments: each shape of an array, and each "
+                          "function that is passed, is one. Pad arrays to a few shapes, or pass lists, whose length is no part of their type.", MyiaWarning, stacklevel=6)
+        while len(self._cache) >= MAX_SPECIALIZATIONS:
+            self._cache.pop(next(iter(self._cache)))
 
     def _compile(self, values: list[Any]) -> Specialization:
         unit, session = self._unit(values)

@@ -57,6 +57,10 @@ class MyiaError(Exception):
         return [f"{type(self).__name__}: {self}"]
 
 
+class MyiaWarning(UserWarning):
+    """What the user should know of a program that works."""
+
+
 def _excerpt(span: Span, line: str) -> list[str]:
     """`  line 3:   return x + nowhere` and the carets under the range."""
     if not line:

@@ -153,6 +153,9 @@ class CallCode:
             self.same(self.call("PyDict_GetItemWithError", I64, self.object(namespace), self.object(name)), self._expected(value))
         for cell, value in self.session.cells():
             self.same(self.load(self.object(cell), _VALUE), self._expected(value))
+        for cls, name, value in self.session.methods():
+            self.keep.append(name)
+            self.same(self.call("_PyType_Lookup", I64, self.object(cls), self.object(name)), self._expected(value))
         for function, code, defaults in self.session.functions():
             self.same(self.call("PyFunction_GetCode", I64, self.object(function)), self.object(code))
             self.same(self.call("PyFunction_GetDefaults", I64, self.object(function)), self.int(0) if defaults is None else self.object(defaults))

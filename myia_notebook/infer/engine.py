@@ -24,7 +24,7 @@ from myia_notebook.infer.records import MethodUse, intern, method_call
 from myia_notebook.infer.recursion import invariant_parameters
 from myia_notebook.infer.unions import Boxes
 from myia_notebook.ir.graph import UNDEFINED, Apply, Constant, Graph, Node, schedule
-from myia_notebook.ir.types import LIST, NEVER, NoneType, Record, Static, Structure, Tuple, Type, map_parts, parts
+from myia_notebook.ir.types import LIST, NEVER, Array, NoneType, Record, Static, Structure, Tuple, Type, map_parts, parts
 from myia_notebook.ops.operation import Operation
 from myia_notebook.ops.primitive import Abstract, Primitive
 from myia_notebook.ops.table import NAMED, PRIMITIVES, operation_for
@@ -100,6 +100,7 @@ class Engine:
         self.gradient_labels: dict[int, Label] = {}
         self.has_grown = False
         self.refusals = 0
+        self.sizes: dict[int, tuple[int, int]] = {}
         self.box = Boxes(self)
         self.contexts: dict[Any, Context] = {}
         self.labels: dict[Any, Label] = {}
@@ -154,11 +155,19 @@ class Engine:
     def _new(self, context: Context) -> Context:
         self.all.append(context)
         same = self.per_signature[context.graph.id] = self.per_signature.get(context.graph.id, 0) + 1
-        if len(self.all) > MAX_CONTEXTS or same % MAX_VALUES == 0 and _part_count(context) > same // 2 > MAX_VALUES:
-            last = ", ".join(str(a.type) for a in context.parameters())
-            raise error("M307", context.graph.provenance.span, name=context.graph.name, types=last[:200])
+        if len(self.all) > MAX_CONTEXTS or same % MAX_VALUES == 0 and _part_count(context) > same // 2 > MAX_VALUES or same % 4 == 0 and self._explodes(context):
+            texts = [str(a.type) for a in context.parameters()]
+            raise error("M307", context.graph.provenance.span, name=context.graph.name, types=", ".join(t if len(t) < 40 else f"{t[:40]}…" for t in texts))
         self._start(context)
         return context
+
+    def _explodes(self, context: Context) -> bool:
+        """Whether the parameters of a graph have become many times larger again and again: `f((t, t))` inside f(t)."""
+        before, times = self.sizes.get(context.graph.id, (1, 0))
+        size = _part_count(context)
+        times = times + 1 if size >= 4 * before else 0
+        self.sizes[context.graph.id] = size, times
+        return times >= 3 and size > 1000
 
     def _start(self, context: Context) -> None:
         context.coroutine = self._walk(context)
@@ -422,11 +431,22 @@ class Engine:
             try:
                 fact = yield from self._node(context, node, facts)
             except MyiaError as problem:
+                if problem.code == "M401" and not problem.notes:
+                    problem.notes = self._shapes(node, facts)
                 if problem.code not in _MAY_PASS:
                     raise with_span(problem, node.provenance.span) from None
                 fact = self.later(context, node, problem)
             facts[node.id] = fact
         return self.fact(context.graph.output, facts)
+
+    def _shapes(self, node: Apply, facts: dict[int, Abstract]) -> list[tuple[str, Any]]:
+        """Where the arrays come from whose shapes do not fit."""
+        found: list[tuple[str, Any]] = []
+        for x in node.inputs[1:]:
+            t = facts[x.id].type if x.id in facts else None
+            if isinstance(t, Array):
+                found.append((f"{repr(x.name) if x.name else 'this'} is {t}:", x.provenance.span))
+        return found
 
     def fact(self, node: Node, facts: dict[int, Abstract]) -> Abstract:
         """What is known of an operand."""

@@ -136,7 +136,7 @@ def _find(engine: Engine, t: Type, name: str, order: list[int], is_property: boo
         return None
     cases: list[Case] = []
     if isinstance(t, Record):
-        function = _lookup(t.structure.cls, name, is_property)
+        function = _lookup(engine, t.structure.cls, name, is_property)
         if function is None:
             return None
         cases.append(Case(None, t, method_graph(engine, function)))
@@ -149,7 +149,7 @@ def _find(engine: Engine, t: Type, name: str, order: list[int], is_property: boo
                 engine.invariants.setdefault(graph.id, None)
                 cases.append(Case(label, held, graph))
                 continue
-            function = _lookup(held.structure.cls, name, is_property) if isinstance(held, Record) and held.structure.cls is not None else None
+            function = _lookup(engine, held.structure.cls, name, is_property) if isinstance(held, Record) and held.structure.cls is not None else None
             if function is None:
                 return None
             receiver = FunctionSet((label,)) if isinstance(held, Record) and held.structure.kind == "dataclass" else held
@@ -157,7 +157,7 @@ def _find(engine: Engine, t: Type, name: str, order: list[int], is_property: boo
     return MethodUse(cases, order)
 
 
-def _lookup(cls: type, name: str, is_property: bool) -> Any:
+def _lookup(engine: Engine, cls: type, name: str, is_property: bool) -> Any:
     """The Python function that a class has under a name; None when there is none, or Python made it itself."""
     if not isinstance(name, str):
         return None
@@ -167,6 +167,8 @@ def _lookup(cls: type, name: str, is_property: bool) -> Any:
     function = found.fget if isinstance(found, property) else getattr(found, "__myia_function__", found)
     if not inspect.isfunction(function) or function.__code__.co_filename == "<string>" or function.__module__ in ("collections", "typing"):
         return None
+    if engine.session is not None:
+        engine.session.read_method(cls, name)
     return function
 
 

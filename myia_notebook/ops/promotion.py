@@ -73,7 +73,7 @@ def broadcast(operation: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, .
         merged: list[int] = []
         for m, n in zip(a, b):
             if m != n and m != 1 and n != 1:
-                raise error("M401", operation=operation, first=result, second=shape, hint="dimensions must be equal, or one of them 1")
+                raise error("M401", operation=_written(operation), first=result, second=shape, hint="dimensions must be equal, or one of them 1")
             merged.append(n if m == 1 else m)
         result = tuple(merged)
     return result
@@ -82,3 +82,12 @@ def broadcast(operation: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, .
 def require_numbers(operation: str, types: Sequence[Type]) -> None:
     if not all(map(is_number, types)):
         raise error("M301", operation=f"'{operation}'", types=" and ".join(map(str, types)))
+_SYMBOLS = {"add": "'+'", "subtract": "'-'", "multiply": "'*'", "divide": "'/'", "power": "'**'", "mod": "'%'", "floor_divide": "'//'", "less": "'<'",
+            "less_equal": "'<='", "greater": "'>'", "greater_equal": "'>='", "equal": "'=='", "not_equal": "'!='"}
+
+
+def _written(operation: str) -> str:
+    """A primitive as the user writes it."""
+    return _SYMBOLS.get(operation, operation)
+
+

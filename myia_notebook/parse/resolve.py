@@ -10,6 +10,7 @@ import builtins
 import difflib
 import functools
 import inspect
+import sys
 import types
 from collections.abc import Collection
 from typing import Any
@@ -24,6 +25,8 @@ from myia_notebook.ir.graph import Graph
 from myia_notebook.ops.table import operation_for
 
 MISSING = object()
+_SETTLED = frozenset((*sys.stdlib_module_names, "numpy", "scipy", "myia_notebook"))
+"""Modules that nobody rebinds names of."""
 
 
 class ParseSession:
@@ -38,13 +41,25 @@ class ParseSession:
         self._codes: dict[int, tuple[Any, Any, Any]] = {}
         self._contents: list[tuple[Any, list[Any]]] = []
         self._attributes: list[tuple[Any, str, Any]] = []
+        self._methods: dict[tuple[int, str], tuple[type, str, Any]] = {}
 
     def read_attribute(self, owner: Any, name: str) -> Any:
         """An attribute of an object outside the program, remembered; MISSING when there is none."""
         value = getattr(owner, name, MISSING)
-        if not isinstance(owner, types.ModuleType) and not inspect.ismethod(value):
+        if isinstance(owner, types.ModuleType):
+            if owner.__name__.partition(".")[0] not in _SETTLED and name in vars(owner):
+                self.read_global(vars(owner), name)
+        elif not inspect.ismethod(value):
             self._attributes.append((owner, name, value))
         return value
+
+    def read_method(self, cls: type, name: str) -> None:
+        """What a class defines under a name, remembered."""
+        self._methods.setdefault((id(cls), name), (cls, name, inspect.getattr_static(cls, name, MISSING)))
+
+    def methods(self) -> Collection[tuple[type, str, Any]]:
+        """(class, name, what it defines) of each method that was looked up."""
+        return self._methods.values()
 
     def read_global(self, namespace: dict[str, Any], name: str) -> Any:
         """The value of a global or builtin name, remembered; MISSING when there is none."""
@@ -102,6 +117,8 @@ class ParseSession:
             except ValueError:
                 if value is not MISSING:
                     return True
+        if any(inspect.getattr_static(cls, name, MISSING) is not value for cls, name, value in self.methods()):
+            return True
         if any(getattr(owner, name, MISSING) is not value for owner, name, value in self._attributes):
             return True
         return any(f.__code__ is not code or f.__defaults__ is not defaults for f, code, defaults in self.functions())
