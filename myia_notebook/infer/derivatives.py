@@ -15,7 +15,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from myia_notebook.errors import MyiaError, error, with_span
+from myia_notebook.errors import MyiaError, error
 from myia_notebook.gradient.options import GradientOptions, Path, Request, TangentOptions
 from myia_notebook.infer.calls import arranged, gradient_template
 from myia_notebook.infer.gradients import gradient_type, has_reals
