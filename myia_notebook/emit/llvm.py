@@ -26,7 +26,7 @@ from myia_notebook.errors import error
 from myia_notebook.ir.graph import UNDEFINED, ZERO, Apply, Constant, Graph, Node, callee_of, graph_constant, primitive_of, schedule
 from myia_notebook.ir.types import Array, Environment, Function, List, Scalar, Static, Tuple, Type, parts
 from myia_notebook.lower.plan import BRANCH, Plan, array_words, needs_arena, words
-from myia_notebook.lower.primitives import ACCUMULATE, ENV_IS, ENV_IS_ZERO, FRESH_ZEROS, LIST_ADD
+from myia_notebook.lower.primitives import ACCUMULATE, COPIED, ENV_IS, ENV_IS_ZERO, FRESH_ZEROS, LIST_ADD
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.primitive import Checked, Elementwise, Kernel, Primitive, Reduction
 from myia_notebook.ops.table import PRIMITIVES
@@ -842,6 +842,14 @@ class Machine:
     def _fresh_zeros(self, node: Apply, t: Type) -> list[Any]:
         return [self.arrays.zeros(t)]
 
+    def _copied(self, node: Apply, t: Type) -> list[Any]:
+        from myia_notebook.emit.arrays import SIZE
+        assert isinstance(t, Array)
+        size, byte = math.prod(t.shape) * SIZE[t.dtype], ir.IntType(8).as_pointer()
+        source, address = self.operand(node.inputs[1])[0], self.allocate(max(size, 1))
+        self.b.call(self.ops.external("memcpy", byte, [byte, byte, I64]), [self.b.inttoptr(x, byte) for x in (address, source)] + [self.int(size)])
+        return [address]
+
     def _closure_get(self, node: Apply, t: Type) -> list[Any]:
         label: Graph = node.inputs[2].value.graph  # type: ignore[attr-defined]
         index = node.inputs[3].value  # type: ignore[attr-defined]
@@ -854,7 +862,7 @@ class Machine:
 _STRUCTURAL: dict[Primitive, Callable[[Machine, Apply, Type], list[Any]]] = {
     MAKE_TUPLE: Machine._tuple, GETITEM: Machine._getitem, PARTIAL: Machine._partial, SWITCH: Machine._switch, SEQUENCE: Machine._sequence,
     ENV_MAKE: Machine._env_make, ENV_GET: Machine._env_get, ENV_IS_ZERO: Machine._env_is_zero, ENV_IS: Machine._has_tag, CLOSURE_IS: Machine._has_tag,  # type: ignore[dict-item]
-    CLOSURE_GET: Machine._closure_get, ACCUMULATE: Machine._accumulate, FRESH_ZEROS: Machine._fresh_zeros,
+    CLOSURE_GET: Machine._closure_get, ACCUMULATE: Machine._accumulate, FRESH_ZEROS: Machine._fresh_zeros, COPIED: Machine._copied,
     LIST_ADD: lambda m, node, t: [m.lists.add(m.operand(node.inputs[1])[0], m.operand(node.inputs[2])[0], t, node)]}
 
 

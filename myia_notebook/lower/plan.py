@@ -37,6 +37,7 @@ from myia_notebook.ir.types import (
 )
 from myia_notebook.ops.environment import Label
 from myia_notebook.lower.accumulate import accumulate
+from myia_notebook.lower.ownership import own
 from myia_notebook.lower.primitives import ENV_IS, ENV_IS_ZERO, LIST_ADD, LOOK
 from myia_notebook.lower.sharing import erase, unshare
 from myia_notebook.lower.tapes import tapes
@@ -110,6 +111,7 @@ def lower(root: Graph) -> Plan:
     """The plan for an optimized program."""
     root, _ = clone(root)
     tapes(root)
+    own(root)
     unshare(root)
     erase(root)
     accumulate(root)

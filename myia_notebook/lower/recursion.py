@@ -41,7 +41,10 @@ class Wrap:
         known[inner.id] = received
         for node in schedule(self.graph):
             if node is not inner:
-                known[node.id] = Apply(builder.graph, [x if isinstance(x, Constant) else known[x.id] for x in node.inputs], node.type, node.name, node.provenance)
+                inputs = [x if isinstance(x, Constant) else known[x.id] for x in node.inputs]
+                is_item = is_call_of(node, GETITEM) and is_call_of(inputs[1], MAKE_TUPLE)
+                known[node.id] = (inputs[1].inputs[1 + inputs[2].value] if is_item  # type: ignore[attr-defined]
+                                  else Apply(builder.graph, inputs, node.type, node.name, node.provenance))
         output = self.graph.output
         return output if isinstance(output, Constant) else known[output.id]
 
