@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -60,7 +60,7 @@ def _zeta(s: int, x: Any) -> Any:
     return result + rest
 
 
-@lru_cache(maxsize=None)
+@cache
 def _cotangent(n: int) -> tuple[int, ...]:
     """The polynomial P with (d/du)ⁿ cot u = P(cot u), from the constant term: P₀ = c, Pₙ₊₁ = −(1 + c²) Pₙ′."""
     if n == 0:

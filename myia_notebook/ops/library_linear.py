@@ -43,7 +43,7 @@ def _einsum(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr
     if set(keywords) - {"optimize"} or len(arguments) < 2:
         raise error("M501", signature="np.einsum(subscripts, *operands)", problem=f"got {len(arguments)} arguments")
     text = require_static(arguments[0], "the subscripts of einsum")
-    operands = [as_array(a) for a in arguments[1:]]
+    operands = [strong(as_array(a)) for a in arguments[1:]]
     require_number("np.einsum", *operands)
     operands = common(operands)
     inputs, output = _subscripts(text, operands)
@@ -143,7 +143,7 @@ def _pair(a: str, x: Expr, b: str, y: Expr, wanted: set[str], sizes: dict[str, i
 
 def _tensordot(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
     bound = bind("np.tensordot", ("a", "b", "axes"), arguments, keywords)
-    x, y = common([as_array(v) for v in needed("np.tensordot", bound, "a", "b")])
+    x, y = common([strong(as_array(v)) for v in needed("np.tensordot", bound, "a", "b")])
     axes = require_static(bound["axes"], "the axes of tensordot") if "axes" in bound else 2
     n, m = len(shape_of(x)), len(shape_of(y))
     if isinstance(axes, int):
@@ -179,7 +179,7 @@ def _kron(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
 
 def _dot(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
     takes("np.dot", arguments, keywords, 2)
-    x, y = map(as_array, arguments)
+    x, y = (strong(as_array(a)) for a in arguments)
     if isinstance(x.type, Scalar) or isinstance(y.type, Scalar):
         return strong(numeric("a product", "multiply", x, y))
     n, m = len(shape_of(x)), len(shape_of(y))
@@ -194,7 +194,7 @@ def _dot(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
 
 def _inner(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
     takes("np.inner", arguments, keywords, 2)
-    x, y = map(as_array, arguments)
+    x, y = (strong(as_array(a)) for a in arguments)
     if isinstance(x.type, Scalar) or isinstance(y.type, Scalar):
         return strong(numeric("a product", "multiply", x, y))
     a, b = "abcdefghij"[:len(shape_of(x))], "klmnopqrst"[:len(shape_of(y)) - 1]

@@ -147,7 +147,7 @@ def logsumexp(x: Expr, axes: tuple[int, ...], keep: bool) -> Expr:
 
 
 def softmax(x: Expr, axes: tuple[int, ...], keep: bool = False) -> Expr:
-    e = fn("exp", x - _shift(x, axes))
+    e = fn("exp", x - total("reduce_max", x, axes, True))
     return e / total("reduce_sum", e, axes, True)
 
 

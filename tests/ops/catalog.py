@@ -335,7 +335,8 @@ def _broadcast_to(draw: Draw) -> Call:
 def _percentile(name: str, scale: float) -> Maker:
     def make(draw: Draw) -> Call:
         x = draw.within(tuple(int(n) for n in draw.rng.integers(1, 5, int(draw.rng.integers(1, 4)))), -3, 3).astype(draw.dtype("float64", "float32", "int64"))
-        q = draw.pick(0.0, 0.3 * scale, 0.5 * scale, scale, [0.25 * scale, 0.9 * scale])
+        many = [[0.25 * scale, 0.9 * scale]] if x.dtype != np.float32 else []  # NumPy rounds those of float32 twice
+        q = draw.pick(0.0, 0.3 * scale, 0.5 * scale, scale, *many)
         return Call(f"{name}(x0, {q!r}, axis={draw.axes(np.ndim(x))}, method={('linear' if isinstance(q, list) else draw.pick('linear', 'lower', 'higher', 'midpoint'))!r}, keepdims={draw.chance(0.5)})", (x,))
     return make
 
@@ -384,7 +385,8 @@ def _kron(draw: Draw, a: tuple[int, ...]) -> tuple[int, ...]:
 
 
 MAKERS: dict[Any, Maker] = {
-    np.matmul: _matmul("x0 @ x1"), np.dot: _matmul("np.dot(x0, x1)"),
+    np.matmul: _matmul("x0 @ x1"), np.dot: lambda d: _matmul("np.dot(x0, x1)")(d) if d.chance(0.7) else Call(
+        "np.dot(x0, x1)", (d.array((2, 3)), d.array(()))),
     np.argmax: _one_axis("np.argmax"), np.argmin: _one_axis("np.argmin"), np.cumsum: _one_axis("np.cumsum"), np.cumprod: _one_axis("np.cumprod"),
     np.outer: _pair("np.outer(x0, x1)", lambda d: d.shape(0, 2), lambda d, a: d.shape(0, 2)),
     np.vdot: _pair("np.vdot(x0, x1)", lambda d: d.shape(1, 3), lambda d, a: a),
@@ -449,7 +451,7 @@ MAKERS |= {
     np.linalg.multi_dot: lambda d: Call("np.linalg.multi_dot([x0, x1, x0.T])", (d.within((2, 3), -2, 2), d.within((3, 3), -2, 2))),
     np.linalg.cross: _pair("np.linalg.cross(x0, x1)", lambda d: (2, 3), lambda d, a: a, "float64", "float32", "int64"),
     np.linalg.tensordot: _pair("np.linalg.tensordot(x0, x1, axes=1)", lambda d: d.shape(1, 2), lambda d, a: (a[-1], 2)),
-    np.isposinf: ufunc("np.isposinf", 1), np.isneginf: ufunc("np.isneginf", 1), np.fix: ufunc("np.fix", 1), np.real: _unary("np.real(x0)"),
+    np.isposinf: ufunc("np.isposinf", 1), np.isneginf: ufunc("np.isneginf", 1), np.fix: ufunc("np.fix", 1), np.real: _unary("np.real(x0)", 1),
 }
 def makers() -> dict[str, tuple[Any, Maker]]:
     """By name of the operation: the Python function and a maker of calls, for what NumPy and scipy name."""
