@@ -51,4 +51,10 @@ class Provenance:
             step = step.before
 
 
+    @property
+    def is_of_derivative(self) -> bool:
+        """Whether this is a part of a sensitivity or a tangent, and not a value that the user's program computes."""
+        return any(step.how in ("◀", "∇", "tangent") for step in self.chain())
+
+
 UNKNOWN = Provenance(None, "made")

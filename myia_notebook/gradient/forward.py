@@ -207,7 +207,7 @@ class _Body:
         t = sensitivity(_typed(node))
         if is_trivial(t):
             return value, builder.zero(t)
-        return value, self._primitive(builder, node, primitive, value, t)
+        return value, self._primitive(Builder(self.f, node.provenance.derive("tangent", node.id)), node, primitive, value, t)
 
     def _operand(self, primitive: Primitive, operand: Node) -> Node:
         """The primitives that look into a closure name its graph: there ▷f has ▷'s label."""
