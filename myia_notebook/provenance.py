@@ -52,9 +52,9 @@ class Provenance:
 
 
     @property
-    def is_of_derivative(self) -> bool:
-        """Whether this is a part of a sensitivity or a tangent, and not a value that the user's program computes."""
-        return any(step.how in ("◀", "∇", "tangent") for step in self.chain())
+    def is_written(self) -> bool:
+        """Whether this is a value that the user's program computes, and no part of a sensitivity or a tangent."""
+        return self.span is not None and not any(step.how in ("◀", "∇", "tangent") for step in self.chain())
 
 
 UNKNOWN = Provenance(None, "made")

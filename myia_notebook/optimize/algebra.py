@@ -4,9 +4,9 @@
 
 A maximal tree of +, −, × and constants is read as a sum of terms `coefficient · product of powers of atoms`; whatever else is an atom, also a
 sum inside a product: nothing is multiplied out. The sum is built again by Horner's rule, taking out the factor that most terms share, and
-products in one order, so that equal ones meet. The graph keeps the new form only if it has fewer operations than the old. Only sensitivities
-and tangents are rebuilt: what the user wrote is computed as written, to the last bit (`(x + 1e16) - 1e16` rounds, and compensated sums rely on
-it). Derivatives of derivatives shrink to about half.
+products in one order, so that equal ones meet. The graph keeps the new form only if it has fewer operations than the old. Sums that the user
+wrote are atoms: they are computed as written, to the last bit (`(x + 1e16) - 1e16` rounds, and compensated sums rely on it). Derivatives of
+derivatives shrink to about half.
 Reference: Ceberio & Kreinovich 2004, Greedy algorithms for optimizing multivariate Horner schemes.
 """
 from __future__ import annotations
@@ -256,7 +256,9 @@ def _type(node: Apply) -> Type:
 def _form(node: Apply) -> _Form | None:
     """A sum or product of floats of one type, and of Python numbers; None for anything else."""
     primitive, operands = primitive_of(node), node.inputs[1:]
-    if primitive not in (ADD, SUBTRACT, MULTIPLY, NEGATIVE) or node.type is None or not is_float(node.type) or not node.provenance.is_of_derivative:
+    if primitive not in (ADD, SUBTRACT, MULTIPLY, NEGATIVE) or node.type is None or not is_float(node.type):
+        return None
+    if primitive in (ADD, SUBTRACT) and node.provenance.is_written:
         return None
     if all(is_number(x) for x in operands) or not all(x.type == node.type or (is_number(x) and isinstance(x.type, Scalar)) for x in operands):
         return None
