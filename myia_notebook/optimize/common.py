@@ -5,7 +5,7 @@ from typing import Any
 
 from myia_notebook.ir.graph import Constant, Graph, Node, primitive_of
 from myia_notebook.ops.environment import Label
-from myia_notebook.ops.primitive import Primitive
+from myia_notebook.ops.primitive import Checked, Primitive
 from myia_notebook.ops.table import PRIMITIVES
 from myia_notebook.optimize.program import Program
 
@@ -30,6 +30,8 @@ def eliminate_common_subexpressions(program: Program) -> bool:
             if primitive is not None and "commutative" in primitive.laws and len(inputs) == 3:
                 inputs[1:] = sorted(inputs[1:], key=str)
             known = table.setdefault((*inputs, node.type), node)
+            if primitive is not None and isinstance(primitive.emit, Checked) and primitive.emit.operation in PRIMITIVES:
+                table.setdefault((("primitive", primitive.emit.operation), *inputs[1:], node.type), node)  # passed its test: the plain one is it
             if known is not node:
                 replaced[node.id] = known
                 if not known.name:

@@ -160,6 +160,9 @@ CASES: tuple[Case, ...] = (
          "  %4 : float = subtract(%3, %3)\n  %5 : float = add(%2, %4)\n  return %5\n", ((1.5, -2.0, 0.5), (float("inf"), 1.0, 1.0))),
     Case("common subexpressions", True, "@f(x: float) -> float:\n  %1 : float = sin(x)\n  %2 : float = sin(x)\n  %3 : float = add(%1, %2)\n  return %3\n", REALS),
     Case("common subexpressions", False, "@f(x: float) -> float:\n  %1 : float = subtract(x, 1.0)\n  %2 : float = subtract(1.0, x)\n  %3 : float = add(%1, %2)\n  return %3\n", REALS),
+    Case("common subexpressions", True, "@f(x: float) -> float:\n  %1 : float = math_sqrt(x)\n  %2 : float = sqrt(x)\n  %3 : float = add(%1, %2)\n  return %3\n", ((2.25,),),
+         "@f(x: float) -> float:\n  %1 : float = math_sqrt(x)\n  %2 : float = add(%1, %1)\n  return %2"),
+    Case("common subexpressions", False, "@f(x: float) -> float:\n  %1 : float = sqrt(x)\n  %2 : float = math_sqrt(x)\n  %3 : float = add(%1, %2)\n  return %3\n", ((2.25,),)),
     Case("dead parameters", True, "@f(n: int, x: float) -> float:\n  %1 : float = @g(n, x)\n  return %1\n\n@g(n: int, x: float) -> float:\n  %1 : float = sin(x)\n  return %1\n", ((1, 2.0),)),
     Case("dead parameters", False, "@f(n: int, x: float) -> float:\n  %1 : float = sin(x)\n  return %1\n", ((1, 2.0),)),
     Case("dead results", True, "@f(x: float) -> float:\n  t : (float, float) = @g(x)\n  %1 : float = tuple_getitem(t, 1)\n  return %1\n\n"
