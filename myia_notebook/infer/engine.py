@@ -567,6 +567,9 @@ class Engine:
         if isinstance(callee.type, Static):
             if _is_gradient(callee.type.value):
                 return (yield from derivatives.operator(self, context, node, callee.type.value, operands))
+            method = method_call(self, callee.type.value, operands)
+            if method is not None:
+                return (yield from self._method(context, node, method, operands, list(range(len(operands))), ()))
             return self._expand(context, node, callee.type.value, operands)
         method = method_call(self, CALL_VALUE, [callee, *operands])
         if method is not None:

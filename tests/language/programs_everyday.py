@@ -479,7 +479,18 @@ def zip_longest_and_strict(x: float) -> float:
     return sum(a * b for a, b in zip([x, 2.0], [1.0, x], strict=True)) + sum(a + b for (a, b) in [(x, 1.0), (2.0, x)])
 
 
+def operators_as_values(x: float) -> float:
+    def fold(f, items):
+        total = items[0]
+        for item in items[1:]:
+            total = f(total, item)
+        return total
+    a, b = Vec(x, 1.0), Vec(2.0, x)
+    return fold(operator.add, [a, b, a]).norm2 + functools.reduce(operator.sub, [a, b])[1] + sum(map(abs, [a, b])) + fold(operator.mul, [x, 2.0, x])
+
+
 PROGRAMS = (
+    operators_as_values,
     vectors, sum_of_records, named_tuple_replace, dataclass_replace, reduces, higher_order, sums_with_start, minima, chained, walrus, starred,
     nested_comprehensions, matching, match_values, match_records, isinstance_of_many, forwarding, late_binding, while_else, early_returns, integers,
     booleans, power_of_self, strings, keyword_only, unpacking_displays, operator_module, tuple_arithmetic, list_methods, runge_kutta, newton, bisection,
