@@ -30,6 +30,7 @@ export class Band {
     if (item?.equation.length && item.after.length) equations.append(rule(item.equation, item.after));
     else if (item?.equation.length) for (const part of parts(item.equation)) equations.append(equation(part, scene.values as ValueOf, true));
     if (equations.children.length) this.el.append(equations);
+    if (equations.scrollWidth > equations.clientWidth + 1) { equations.tabIndex = 0; equations.setAttribute('role', 'group'); equations.setAttribute('aria-label', 'equation'); } // the keyboard can scroll it
     if (scene.difference.length) this.el.append(difference(scene.difference));
     if (scene.loop) this.el.append(this.iterations(scene.loop, story, s.step));
     this.el.classList.toggle('my-withloop', scene.loop !== null);

@@ -3,7 +3,7 @@ import { cut } from './dot';
 import { Curve } from './live';
 import { svg } from './svg';
 
-const H = 118, LEFT = 46, RIGHT = 10, TOP = 16, FOOT = 4, AXIS = 16;
+const H = 100, LEFT = 46, RIGHT = 10, TOP = 16, FOOT = 4, AXIS = 16;
 
 /** A number for an axis: at most four significant digits. */
 export function short(v: number): string {

@@ -155,7 +155,16 @@ class _GradientStory:
                 return self._backward(record, graph)
             case _:
                 return Event(0, "gradient", f"Return the sensitivities of ▶{self.t.primal.name}'s parameters.", "", graph=graph,
-                             gradient=GradientStep("return", graph))
+                             gradient=GradientStep("return", graph), equation=self._returned())
+
+    def _returned(self) -> tuple[Token, ...]:
+        """The sensitivities of the parameters, side by side: what has none has 0."""
+        tokens: list[Token] = []
+        for p in self.t.primal.parameters:
+            additions = self.t.uses.get(p.id)
+            if additions:
+                tokens += [Token("operator", ","), Token("name", "∇" + self.label(p), "sensitivity", self.id(additions[-1].total))]
+        return tuple(tokens[1:])
 
     def _assign(self, node: Node, tokens: tuple[Any, ...]) -> tuple[Any, ...]:
         """`y = x · w`; what has no name is written once: `n > 0`, not `n > 0 = n > 0`."""

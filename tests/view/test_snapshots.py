@@ -124,3 +124,11 @@ def test_what_has_no_name_is_written_once() -> None:
     result = run_cell("def f(x):\n    y = x * x\n    return y + 1.0\n\ngrad(f)(2.0)", {"grad": myia.grad})
     forward = [e.equation for e in result.compilation.stages["adjoint"].events if e.gradient is not None and e.gradient.phase == "forward"]
     assert [[t.text for t in eq] for eq in forward] == [["y", "=", "x", "·", "x"], ["y", "+", "1.0"]]
+
+
+def test_the_last_step_says_the_sensitivities_of_the_parameters() -> None:
+    result = run_cell("def f(x, n, z):\n    return x * z\n\ngrad(f, wrt=(0, 2))(2.0, 3, 5.0)", {"grad": myia.grad})
+    adjoint = result.compilation.stages["adjoint"]
+    last = next(e for e in adjoint.events if e.gradient is not None and e.gradient.phase == "return")
+    values = {n.id: n.value for n in adjoint.final.nodes}
+    assert [(t.text, values[t.node]) for t in last.equation if t.kind == "name"] == [("∇x", "5.0"), ("∇z", "2.0")]
