@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -134,6 +135,13 @@ class Caller(Direct):
         result = specialization.run(*(runtime(values[i], t) for i, t in zip(specialization.data, specialization.takes)))
         return result if specialization.convert is None else specialization.convert(result)
 
+    def __reduce__(self) -> Any:
+        """Copies and pickles hold the function and what is asked of it; what was compiled is compiled again. A decorated function of a module goes by its name."""
+        name = getattr(self, "__qualname__", "")
+        if name and getattr(sys.modules.get(getattr(self, "__module__", "")), name, None) is self:
+            return name
+        return _restored, (type(self), {k: v for k, v in self.__dict__.items() if k not in _OWN})
+
     def _remember(self, specialization: Specialization) -> None:
         """The next call tries the machine-code entry of this specialization first (`emit.call`)."""
         program = specialization.unit.code
@@ -211,6 +219,15 @@ class Caller(Direct):
 
     def _unit(self, values: list[Any]) -> tuple[Unit, Any]:
         return make_unit(self._function, values, Derivative(), self._backend, self._steps)
+
+
+_OWN = frozenset(("_cache", "_fixed", "_lock", "_native", "_entered", "_signature", "_plain_count"))
+
+
+def _restored(cls: Any, state: dict[str, Any]) -> Any:
+    made = cls.__new__(cls)
+    made.__dict__.update(state, _cache={}, _fixed={}, _lock=threading.RLock(), _native=None, _entered=[])
+    return made
 
 
 class MyiaFunction(Caller):

@@ -175,3 +175,14 @@ def test_new_arrays_come_from_numpy() -> None:
         np.testing.assert_array_equal(turned, a.T + 0.5)
         assert doubled.flags.owndata and doubled.flags.writeable and doubled.flags.c_contiguous
     assert isinstance(array_maker(), int)
+
+
+def test_copies_and_pickles() -> None:
+    import copy
+    import pickle
+    f, g = myia(scaled), grad(scaled)
+    assert f(0.5) == math.sin(0.5) * 3.0 and math.isclose(g(0.5), math.cos(0.5) * 3.0)
+    for again in (copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))):
+        for _ in range(2):
+            assert again(f)(0.5) == f(0.5) and again(g)(0.5) == g(0.5)
+            assert again(grad(g))(0.5) == grad(g)(0.5)
