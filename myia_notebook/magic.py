@@ -1,4 +1,4 @@
-"""The IPython magics: `%%myia` compiles, runs and shows a cell; `%myia EXPR` explains one expression.
+"""The IPython magics: `%%myia` compiles, runs and shows a cell; `%myia EXPR` explains one expression; `%%myia_exercise` judges an answer.
 
 The text of a cell is never altered or expanded (`no_var_expand`): braces and dollars are the user's. Everything that a cell does
 without IPython is `cell.run_cell`.
@@ -9,7 +9,7 @@ import shlex
 from typing import Any
 
 from IPython.core.error import UsageError
-from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
+from IPython.core.magic import Magics, cell_magic, line_cell_magic, magics_class, no_var_expand
 from IPython.core.magic_arguments import MagicArgumentParser, argument, magic_arguments
 
 from myia_notebook.cell import CellOptions, explain_expression, run_cell
@@ -96,6 +96,38 @@ class MyiaMagics(Magics):
         except MyiaSyntaxError as problem:
             raise _shown(problem) from None
         return self._show(result, options)
+
+    @no_var_expand
+    @cell_magic("myia_exercise")
+    def myia_exercise(self, line: str, cell: str) -> Any:
+        """`%%myia_exercise NAME`: runs the cell as `%%myia` does, then judges the function that the exercise asks for.
+
+        A cell that does not define this function yet shows the task. `%%myia_exercise` alone lists the exercises.
+        """
+        from myia_notebook.course import EXERCISES
+        from myia_notebook.exercise import check, exercise_named
+        assert self.shell is not None
+        words = split_line(line)
+        if len(words) != 1:
+            print("\n".join(f"{e.name:15} {e.task}" for e in EXERCISES.values()))
+            return None
+        try:
+            exercise = exercise_named(words[0])
+        except ValueError as problem:
+            raise UsageError(f"%%myia_exercise: {problem}") from None
+        namespace = {**self.shell.user_ns}
+        namespace.pop(exercise.function, None)
+        try:
+            result = run_cell(cell, namespace, CellOptions(observe=False), _cell_name(self.shell))
+        except MyiaSyntaxError as problem:
+            raise _shown(problem) from None
+        if result.problem is not None:
+            raise _shown(result.problem) if isinstance(result.problem, MyiaSyntaxError) else result.problem
+        if exercise.function not in namespace:
+            print(f"{exercise.name}: {exercise.task}. Define {exercise.function}.")
+            return None
+        self.shell.user_ns.update({k: v for k, v in namespace.items() if self.shell.user_ns.get(k) is not v})
+        return check(exercise.name, namespace[exercise.function])
 
     def _options(self, parser: MagicArgumentParser, words: list[str]) -> Any:
         try:
