@@ -118,6 +118,8 @@ class Caller(Direct):
         """The programs that were called directly: kept, for another thread may be inside one."""
         functools.update_wrapper(self, getattr(self._function, "__func__", self._function), updated=())
         self._steps: tuple[Derivative, ...] = (derivative,) if derivative.kind is not None else ()
+        self._derivatives: dict[tuple[str, str | None], Gradient] = {}
+        """The derivatives that were asked for: `grad(f)(x)` in a loop compiles once."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         native = self._native
@@ -301,7 +303,14 @@ class CheckedGradient(Gradient):
 
 
 def derivative_of(f: Any, derivative: Derivative, backend: str | None, check: bool) -> Gradient:
-    return (CheckedGradient if check else Gradient)(f, derivative, backend)
+    """The derivative as a callable. One of a compiled function or of a derivative is made once and kept by it."""
+    if check:
+        return CheckedGradient(f, derivative, backend)
+    if type(f) is not MyiaFunction and type(f) is not Gradient:
+        return Gradient(f, derivative, backend)
+    key = (repr(derivative), backend or f._backend)  # the text, for wrt may be anything: 1, True and 1.0 differ
+    kept = f._derivatives.get(key)
+    return kept if kept is not None else f._derivatives.setdefault(key, Gradient(f, derivative, backend))
 
 
 def grad(f: Any, wrt: Any = 0, has_aux: bool = False, *, backend: str | None = None, check: bool = False) -> Gradient:

@@ -6,6 +6,7 @@ keeps everything defined before it, and the stages reached.
 """
 from __future__ import annotations
 
+import __future__
 import ast
 import itertools
 import linecache
@@ -68,8 +69,10 @@ def run_cell(text: str, namespace: dict[str, Any], options: CellOptions | None =
     body = list(module.body)
     final = body.pop() if body and isinstance(body[-1], ast.Expr) else None
     defined: list[Any] = []
+    flags = 0
     for statement in body:
-        _run_statement(statement, text, namespace, filename, options, defined)
+        flags |= _future_flags(statement)
+        _run_statement(statement, text, namespace, filename, options, defined, flags)
     if final is None:
         return _parsed_only(text, defined, options)
     result = _run_program(final.value, text, namespace, filename, options)
@@ -77,7 +80,15 @@ def run_cell(text: str, namespace: dict[str, Any], options: CellOptions | None =
     return result
 
 
-def _run_statement(statement: ast.stmt, text: str, namespace: dict[str, Any], filename: str, options: CellOptions, defined: list[Any]) -> None:
+def _future_flags(statement: ast.stmt) -> int:
+    """What `from __future__ import …` switches on for the statements after it, which are compiled one by one."""
+    if not isinstance(statement, ast.ImportFrom) or statement.module != "__future__":
+        return 0
+    return sum({getattr(__future__, n.name).compiler_flag for n in statement.names if n.name in __future__.all_feature_names})
+
+
+def _run_statement(statement: ast.stmt, text: str, namespace: dict[str, Any], filename: str, options: CellOptions, defined: list[Any],
+                   flags: int = 0) -> None:
     """Runs one statement as Python; a function that it defines becomes a compiled one."""
     from myia_notebook.api import Gradient, MyiaFunction, is_function
     from myia_notebook.parse.subset import SourceText
@@ -86,7 +97,7 @@ def _run_statement(statement: ast.stmt, text: str, namespace: dict[str, Any], fi
         raise source.fault("M102", statement, construct="'async def'", instead="write 'def'")
     try:
         with roomy_parser():
-            code = compile(ast.Module([statement], []), filename, "exec", dont_inherit=True)
+            code = compile(ast.Module([statement], []), filename, "exec", flags, dont_inherit=True)
     except SyntaxError as problem:
         raise source.fault("M101", statement, message=problem.msg) from None
     exec(code, namespace)
