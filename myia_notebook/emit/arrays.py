@@ -1,7 +1,7 @@
 """Arrays in LLVM. An array is a pointer to its elements, contiguous in C order; its shape is in its type.
 
-Arrays are values: nothing is written after it is made, so a reshape is the same pointer. An elementwise operation that is used once is
-not stored: it stays a `Lazy` expression that its user computes element by element, in one pass (fusion).
+Arrays are values: nothing is written after it is made, so a reshape is the same pointer. An elementwise operation that is used
+once, or only inside one expression, is not stored: it stays a `Lazy` expression that its user computes element by element, in one pass (fusion).
 """
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from llvmlite import ir
 from myia_notebook.emit.blas import blas
 from myia_notebook.emit.host import HostCall, Known
 from myia_notebook.emit.scalar import FLOATS, I1, I32, I64, LLVM_TYPES
+from myia_notebook.emit.vector_math import is_available
 from myia_notebook.errors import error
 from myia_notebook.ir.graph import ZERO, Apply, Constant, Node, primitive_of
 from myia_notebook.ir.types import Array, Scalar, Static, Type
@@ -41,9 +42,10 @@ class Lazy:
     operands: list[tuple[Any, Type]]
     type: Array
     common: str
+    stored: Any = None  # its address, once something needed it in memory
 
 
-def shape_of(t: Type) -> tuple[int, ...]:
+def shape_of(t: Type | None) -> tuple[int, ...]:
     return t.shape if isinstance(t, Array) else ()
 
 
@@ -52,12 +54,21 @@ def strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(math.prod(shape[i + 1:]) for i in range(len(shape)))
 
 
+GROUP = 48  # operations in one loop
+
+
+def is_fusable(node: Node) -> bool:
+    """An elementwise operation whose result is an array."""
+    primitive = primitive_of(node) if isinstance(node, Apply) else None
+    return primitive is not None and isinstance(primitive.emit, (Elementwise, Checked)) and isinstance(node.type, Array)
+
+
 class ArrayCode:
     """Emits array operations for a machine."""
 
     def __init__(self, machine: Machine) -> None:
         self.m = machine
-        self.uses: dict[int, int] = {}
+        self.waits: set[int] = set()  # nodes that need no memory of their own: looked up, never walked
 
     @property
     def b(self) -> ir.IRBuilder:
@@ -66,11 +77,29 @@ class ArrayCode:
     # -- values
 
     def plan_fusion(self, scope: Scope) -> None:
-        """Counts uses: what is used once can wait for its user."""
+        """Decides what can wait: a node with one use, and an elementwise one whose users all end in the same expression, of the same shape, so that
+        one loop computes it once for all of them. `anchor` is the node that an expression ends in; groups are bounded, as registers are."""
+        users: dict[int, list[Node | None]] = {scope.graph.output.id: [None, None]}
         for node in scope.nodes:
             for x in node.inputs:
-                self.uses[x.id] = self.uses.get(x.id, 0) + 1
-        self.uses[scope.graph.output.id] = self.uses.get(scope.graph.output.id, 0) + 2
+                users.setdefault(x.id, []).append(node)
+        anchor: dict[int, int] = {}
+        size: dict[int, int] = {}
+        for node in reversed(scope.nodes):
+            own = users.get(node.id, [])
+            ends = {anchor[u.id] if u is not None and u.id in anchor and shape_of(u.type) == shape_of(node.type) else node.id for u in own}
+            end = ends.pop() if len(ends) == 1 else node.id
+            is_full = end != node.id and size[end] >= GROUP
+            if end != node.id and is_fusable(node) and not is_full:
+                anchor[node.id] = end
+                size[end] += 1
+            elif is_fusable(node):
+                anchor[node.id] = node.id
+                size[node.id] = 1
+            if (len(own) == 1 and not is_full) or anchor.get(node.id, node.id) != node.id:
+                self.waits.add(node.id)
+            else:
+                self.waits.discard(node.id)
 
     def force(self, node: Node, scope: Scope) -> list[Any]:
         return self.force_id(node.id, scope)
@@ -153,6 +182,45 @@ class ArrayCode:
         self.nest(shape, lambda indices: self.b.store(body(indices, self.b.load(slot)), slot) and None)
         return self.b.load(slot)
 
+    def vectorized(self, body: Callable[[], Any]) -> Any:
+        """A loop whose functions are those of `vector_math`. An argument that they cannot reduce is noted, and the loop is run again with libm's: it
+        only reads arrays that are there and writes fresh ones, so the second run overwrites the first."""
+        ops, notes = self.m.ops, []
+        if ops.vector or not is_available():
+            return body()
+
+        def note(b: ir.IRBuilder) -> Any:
+            if not notes:
+                notes.append(self.m.slot(I1, "beyond"))
+            return notes[0]
+
+        start = self.m.block("elements")
+        self.b.branch(start)
+        before = self.b.block
+        self.b.position_at_end(start)
+        ops.vector, ops.beyond = True, note
+        try:
+            value = body()
+        finally:
+            ops.vector, ops.beyond = False, None
+        if not notes:
+            return value
+        with self.b.goto_block(before):
+            self.b.store(ir.Constant(I1, 0), notes[0])
+        again, done, quick = self.m.block("again"), self.m.block("done"), self.b.block
+        self.b.cbranch(self.b.load(notes[0]), again, done).set_weights([1, 10000])
+        self.b.position_at_end(again)
+        slow = body()
+        slow_end = self.b.block
+        self.b.branch(done)
+        self.b.position_at_end(done)
+        if value is None:
+            return None
+        phi = self.b.phi(value.type)
+        phi.add_incoming(value, quick)
+        phi.add_incoming(slow, slow_end)
+        return phi
+
     # -- elementwise
 
     def elementwise(self, node: Apply, scope: Scope) -> list[Any]:
@@ -164,7 +232,7 @@ class ArrayCode:
         common = promote([scalar_of(xt) for _, xt in operands]).dtype
         assert isinstance(t, Array)
         lazy = Lazy(primitive.emit.operation, operands, t, common)
-        if self.uses.get(node.id, 0) == 1 and math.prod(t.shape) > 0:
+        if node.id in self.waits and math.prod(t.shape) > 0:
             return [lazy]
         return [self.store(lazy)]
 
@@ -184,46 +252,62 @@ class ArrayCode:
 
     def store(self, lazy: Lazy) -> Any:
         """Computes an expression into fresh memory."""
-        address = self.new(lazy.type)
+        if lazy.stored is None:
+            address = self.new(lazy.type)
+            self.vectorized(lambda: self._fill(lazy, address))
+            lazy.stored = address
+        return lazy.stored
+
+    def _fill(self, lazy: Lazy, address: Any) -> None:
         shape = lazy.type.shape
         if self._is_flat(lazy, shape):
             self.loop(math.prod(shape), lambda i: self.write(self.element(lazy, None, i), address, i, lazy.type.dtype))
         else:
             self.nest(shape, lambda indices: self.write(self.element(lazy, indices, None), address, self.offset(indices, shape), lazy.type.dtype))
-        return address
 
-    def _is_flat(self, value: Any, shape: tuple[int, ...]) -> bool:
+    def _is_flat(self, value: Lazy, shape: tuple[int, ...]) -> bool:
         """Whether every array in the expression has the shape itself, so that one counter serves all."""
-        if not isinstance(value, Lazy):
-            return True
-        for operand, t in value.operands:
-            if isinstance(operand, tuple):
-                continue
-            if isinstance(operand, Lazy):
-                if operand.type.shape != shape or not self._is_flat(operand, shape):
+        pending, seen = [value], {id(value)}
+        while pending:
+            for operand, t in pending.pop().operands:
+                if isinstance(operand, tuple):
+                    continue
+                if isinstance(t, Array) and t.shape != shape:
                     return False
-            elif isinstance(t, Array) and t.shape != shape:
-                return False
+                if isinstance(operand, Lazy):
+                    if operand.type.shape != shape:
+                        return False
+                    if operand.stored is None and id(operand) not in seen:
+                        seen.add(id(operand))
+                        pending.append(operand)
         return True
 
-    def element(self, lazy: Lazy, indices: list[Any] | None, flat: Any) -> Any:
-        """One element of an expression, at loop indices or at a flat position."""
+    def element(self, lazy: Lazy, indices: list[Any] | None, flat: Any, known: dict[int, Any] | None = None) -> Any:
+        """One element of an expression, at loop indices or at a flat position. `known` holds what this element has computed: indices belong to the
+        same axes everywhere in an expression, so one value of a shared part serves all its users."""
+        known = {} if known is None else known
         pairs: list[tuple[Any, str]] = []
         for operand, t in lazy.operands:
             if isinstance(operand, tuple):
                 pairs.append((operand[0], operand[1].dtype))
-            elif isinstance(operand, Lazy):
-                inner = indices if indices is None else indices[len(indices) - len(operand.type.shape):]
-                if inner is not None:
-                    inner = [self.m.int(0) if n == 1 else i for i, n in zip(inner, operand.type.shape)]
-                pairs.append((self.element(operand, inner, flat), operand.type.dtype))
-            elif isinstance(t, Array):
-                place = flat if indices is None else self.offset(indices, t.shape)
-                pairs.append((self.read(operand, place, t.dtype), t.dtype))
+            elif isinstance(operand, Lazy) and operand.stored is None:
+                if id(operand) not in known:
+                    known[id(operand)] = self.element(operand, self._inner(indices, operand.type.shape), flat, known)
+                pairs.append((known[id(operand)], operand.type.dtype))
+            elif isinstance(operand, Lazy) or isinstance(t, Array):
+                address, dtype = (operand.stored, operand.type) if isinstance(operand, Lazy) else (operand, t)
+                place = flat if indices is None else self.offset(indices, dtype.shape)
+                pairs.append((self.read(address, place, dtype.dtype), dtype.dtype))
             else:
                 assert isinstance(t, Scalar)
                 pairs.append((operand, t.dtype))
         return self.m.ops.apply(self.b, lazy.operation, lazy.type.dtype, pairs, lazy.common)
+
+    def _inner(self, indices: list[Any] | None, shape: tuple[int, ...]) -> list[Any] | None:
+        """The indices that broadcasting gives an operand of `shape`."""
+        if indices is None:
+            return None
+        return [self.m.int(0) if n == 1 else i for i, n in zip(indices[len(indices) - len(shape):], shape)]
 
     # -- reductions
 
@@ -265,10 +349,10 @@ class ArrayCode:
                 operation, acc, self.m.ops.convert(self.b, read(at(inner), None), t.dtype, dtype), dtype))
 
         if not isinstance(result, Array):
-            return total([self.m.int(0)] * len(rest))
+            return self.vectorized(lambda: total([self.m.int(0)] * len(rest)))
         address = self.new(result)
         outer_shape = tuple(t.shape[i] for i in rest)
-        self.nest(outer_shape, lambda outer: self.write(total(outer), address, self.offset(outer, outer_shape), dtype))
+        self.vectorized(lambda: self.nest(outer_shape, lambda outer: self.write(total(outer), address, self.offset(outer, outer_shape), dtype)))
         return address
 
     def _neutral(self, operation: str, dtype: str) -> Any:
@@ -359,7 +443,7 @@ class ArrayCode:
             return value
         dtype = scalar_of(t).dtype
         lazy = Lazy("cast", [(value, t)], result, dtype)
-        return lazy if self.uses.get(node.id, 0) == 1 and math.prod(result.shape) else self.store(lazy)
+        return lazy if node.id in self.waits and math.prod(result.shape) else self.store(lazy)
 
     def _sum_to(self, node: Apply, scope: Scope) -> Any:
         read, t = self._source(node.inputs[1], scope)

@@ -75,6 +75,8 @@ class Machine:
         self.keep: list[Any] = []
         self.zeros: dict[int, np.ndarray[Any, Any]] = {}
         self.function = ir.Function(self.module, ir.FunctionType(I64, [I64.as_pointer(), I64.as_pointer()]), "myia_program")
+        for wide in ('"prefer-vector-width"="512"', '"min-legal-vector-width"="512"'):  # LLVM prefers half of it; past llvmlite's check of names
+            set.add(self.function.attributes, wide)
         self.entry_block = self.function.append_basic_block("entry")
         self.b = ir.IRBuilder(self.entry_block)
         self.arrays = ArrayCode(self)

@@ -6,6 +6,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from myia_notebook.emit.vector_math import KERNELS, is_available, largest, vector_function
 from myia_notebook.errors import error
 
 F64, F32, I64, I32, I1 = ir.DoubleType(), ir.FloatType(), ir.IntType(64), ir.IntType(32), ir.IntType(1)
@@ -26,6 +27,8 @@ class ScalarOps:
     def __init__(self, module: ir.Module) -> None:
         self.module = module
         self.symbols: set[str] = set()
+        self.vector = False  # inside a loop over elements: functions of `vector_math`
+        self.beyond: Callable[[ir.IRBuilder], Any] | None = None  # where such a loop notes an argument that those cannot reduce
 
     def external(self, name: str, result: Any, arguments: list[Any]) -> ir.Function:
         known = self.module.globals.get(name)
@@ -108,6 +111,16 @@ class ScalarOps:
             full = name if t == F64 else name + "f"
         return b.call(self.external(full, t, [t] * len(arguments)), arguments)
 
+    def _vector_call(self, b: ir.IRBuilder, name: str, x: Value) -> Value:
+        """A function of `vector_math`; an argument beyond its reach is noted in the loop's variable."""
+        bits = 64 if x.type == F64 else 32
+        bound = largest(name, bits)
+        if bound is not None and self.beyond is not None:
+            note = self.beyond(b)
+            far = b.fcmp_ordered(">", self._call(b, "llvm.fabs", x.type, [x]), ir.Constant(x.type, bound))
+            b.store(b.or_(b.load(note), far), note)
+        return b.call(vector_function(self.module, name, bits), [x])
+
     def _arithmetic(self, b: ir.IRBuilder, operation: str, dtype: str, v: list[Value]) -> Value:
         if dtype in FLOATS:
             return self._floating(b, operation, v)
@@ -124,6 +137,8 @@ class ScalarOps:
             return b.select(b.fcmp_ordered("==", v[0], zero), zero, plain)
         if operation in _INTRINSIC:
             return self._call(b, _INTRINSIC[operation], t, v)
+        if operation in KERNELS and self.vector and is_available():
+            return self._vector_call(b, operation, v[0])
         if operation in _LIBM:
             return self._call(b, _LIBM[operation], t, v)
         if operation in ("maximum", "minimum"):
