@@ -682,7 +682,7 @@ class ArrayCode:
         rows, inner, columns = a[-2], a[-1], c[-1]
         whole = Array(dtype, (*batch, rows, columns))
         use_blas = all(t.dtype == dtype for t in types if isinstance(t, Array)) and dtype in blas() and rows * inner * columns >= 2048
-        address = self.zeros(whole)
+        address = self.new(whole) if use_blas else self.zeros(whole)  # BLAS does not read what it overwrites
 
         def product(indices: list[Any]) -> None:
             base_a = self.b.mul(self.offset(indices, a[:-2]), self.m.int(rows * inner))

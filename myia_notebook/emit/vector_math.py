@@ -1,7 +1,7 @@
 """Elementary functions for array loops, without branches, so that LLVM computes several elements at once.
 
 Each function is one internal LLVM function of a scalar, inlined into the loop. Arguments are reduced with fused multiply-adds, so a processor without
-them uses libm. Errors stay under 2 units in the last place; NaN, infinities, zeros' signs and subnormals come out as in libm. sin and cos are
+them uses libm. Errors stay under 2 units in the last place (tested against mpmath); NaN, infinities, zeros' signs and subnormals come out as in libm. sin and cos are
 right up to `largest(name, dtype)`: a loop notes a greater argument and is run again with libm (see `emit.arrays`).
 
 Reductions and the kernels of log, sin and cos follow the classical ones of fdlibm; exp is Cody and Waite's, tanh and expm1 carry 2^k − 1 exactly.
@@ -87,8 +87,7 @@ def _exp(c: FloatCode, x: Term) -> Term:
     k = biased - c.magic_bits
     span = 4 * (c.bias + 1)
     half = ((k + span) >> 1) - span // 2  # 2^k in two factors: results may be subnormal, or overflow
-    scale = lambda n: c.to_float((n + c.bias) << c.mantissa)
-    return (p * scale(half)) * scale(k - half)
+    return (p * c.power_of_two(half + c.magic_bits)) * c.power_of_two(k - half + c.magic_bits)
 
 
 def _minus_one(c: FloatCode, s: Term, r: Term, one: float) -> tuple[Term, Term]:
