@@ -696,8 +696,11 @@ class Machine:
         kinds = tuple(words(t))
         if any(arm.id in self.plan.entries for arm in arms if arm is not None):
             return self._call(kinds, lambda: self._branch_jump(test, arms, arguments))
-        before = [dict(s.values) for s in self.scopes]
         live = [s.live() for s in self.scopes]
+        for scope, keys in zip(self.scopes, live):
+            for key in keys:  # an arm that calls would compute what waits; the other would not
+                self.arrays.force_id(key, scope)
+        before = [dict(s.values) for s in self.scopes]
         blocks = [self.block("then"), self.block("else")]
         join = self.block("join")
         self.b.cbranch(test, *blocks)
