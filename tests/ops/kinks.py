@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import special
 
 from myia_notebook import nn
 
@@ -56,7 +57,7 @@ KINKS: tuple[Kink, ...] = (
     Kink("product_of_others", "right with zeros", lambda x: np.prod(x), (V([0.0, 0.0, 3.0]),), (V([0.0, 0.0, 0.0]),)),
     Kink("argsort", "0; sorted equal elements keep their order", lambda x: np.sum(np.sort(x) * V([1.0, 2.0, 3.0])), (V([2.0, 1.0, 2.0]),), (V([2.0, 1.0, 3.0]),)),
     Kink("argmax", "0", lambda x: 0.0 * x[0] + float(np.argmax(x)), (V([1.0, 1.0]),), (V([0.0, 0.0]),)),
-    Kink("polygamma", "NaN at the poles 0, −1, …", lambda x: np.where(x > 0, math.lgamma(x), 0.0), (0.0,), (0.0,)),
+    Kink("polygamma", "NaN at the poles 0, −1, …", lambda x: np.where(x > 0, special.gammaln(x), 0.0), (0.0,), (0.0,)),
     # of the library
     Kink("np.linalg.norm", "0 at 0, a subgradient", lambda x: np.linalg.norm(x), (V([0.0, 0.0]),), (V([0.0, 0.0]),)),
     Kink("np.std", "0 where all elements are equal, a subgradient", lambda x: np.std(x), (V([2.0, 2.0]),), (V([0.0, 0.0]),)),
