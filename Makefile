@@ -25,10 +25,11 @@ demo: .venv/stamp-demo ## install, and open the first example (without a display
 
 test: .venv/stamp-test ## everything that needs no GPU
 	$(BIN)/python tools/ensure_chromium.py
-	$(BIN)/python -m pytest tests
+	$(BIN)/python -m pytest tests --ignore=tests/browser -n auto
+	$(BIN)/python -m pytest tests/browser
 
 unit: .venv/stamp-test ## the tests that need no browser
-	$(BIN)/python -m pytest tests --ignore=tests/browser
+	$(BIN)/python -m pytest tests --ignore=tests/browser -n auto
 
 front: .venv/stamp-test ## build the front end again
 	rm -rf myia_notebook/static myia_notebook/labextension
