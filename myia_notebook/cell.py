@@ -5,8 +5,8 @@ where it is made) and land in the namespace as compiled functions. A final expre
 keeps everything defined before it, and the stages reached.
 """
 from __future__ import annotations
-
 import __future__
+
 import ast
 import itertools
 import linecache

@@ -27,7 +27,7 @@ def main() -> None:
     options = parser.parse_args()
     table = {k: v for k, v in makers().items() if not options.names or k in options.names or k.split(".")[-1] in options.names}
     kinds: collections.Counter[str] = collections.Counter()
-    for name, (f, maker) in table.items():
+    for name, (_f, maker) in table.items():
         seen: dict[str, int] = collections.Counter()
         for i in range(options.n):
             draw = Draw([options.seed, i, zlib.crc32(name.encode())], options.smooth)

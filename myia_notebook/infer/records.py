@@ -99,8 +99,8 @@ def method_call(engine: Engine, value: Any, operands: list[Abstract], names: tup
 
 def _composite(engine: Engine, value: Any, operands: list[Abstract], names: tuple[str, ...]) -> MethodUse | None:
     """A builtin on a list of run-time length, or one that takes functions: the function in the language that does it."""
-    from myia_notebook.ops.functional import function_for
     from myia_notebook.ops.composites import METHODS, composites
+    from myia_notebook.ops.functional import function_for
     from myia_notebook.ops.table import NAMED, OPERATIONS, operation_for
     order = list(range(len(operands)))
     if value is NAMED["call_method"]:

@@ -35,12 +35,12 @@ from myia_notebook.ir.types import (
     parts,
     sensitivity,
 )
-from myia_notebook.ops.environment import Label
 from myia_notebook.lower.accumulate import accumulate
 from myia_notebook.lower.ownership import own
 from myia_notebook.lower.primitives import ENV_IS, ENV_IS_ZERO, LIST_ADD, LOOK
 from myia_notebook.lower.sharing import erase, unshare
 from myia_notebook.lower.tapes import tapes
+from myia_notebook.ops.environment import Label
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.primitive import Unsupported
 from myia_notebook.ops.table import PRIMITIVES

@@ -143,7 +143,7 @@ class _Turn:
         assert old is not None
         new = Graph(old.name, old.kind, old.provenance, old.primal)
         new.result = self.c.entry.result
-        for p, x in zip(old.parameters, arguments):
+        for p, _ in zip(old.parameters, arguments):
             new.add_parameter(p.name, p.type, p.provenance)
         known: dict[int, Node] = dict(zip((x.id for x in arguments), new.parameters))
         for x in self.carried(task, arguments):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from myia_notebook.errors import error
-from myia_notebook.ir.types import BOOL, FLOAT, FLOAT_DTYPES, Array, Scalar
+from myia_notebook.ir.types import BOOL, FLOAT, FLOAT_DTYPES, Scalar
 from myia_notebook.ops.arguments import (
     as_array,
     axes_of,
@@ -16,7 +16,6 @@ from myia_notebook.ops.arguments import (
     common,
     composed,
     concatenated,
-    constant_of,
     dtype_name,
     flag,
     floating,
@@ -27,13 +26,12 @@ from myia_notebook.ops.arguments import (
     require_number,
     reshaped,
     shape_of,
-    strong,
 )
 from myia_notebook.ops.expression import Builder, Expr, apply
 from myia_notebook.ops.library_linear import LINEAR
 from myia_notebook.ops.library_reduce import REDUCTIONS, total
 from myia_notebook.ops.library_shape import cut
-from myia_notebook.ops.library_special import fn, is_negative, where
+from myia_notebook.ops.library_special import fn, is_negative
 from myia_notebook.ops.operation import Expand, Operation
 from myia_notebook.ops.operators import Keywords, convert, known, make, sequence_items, takes
 from myia_notebook.ops.promotion import broadcast

@@ -44,7 +44,8 @@ from myia_notebook.ops.operators import OPERATORS  # noqa: E402
 from myia_notebook.ops.records import RECORDS, constructor_of  # noqa: E402
 
 NAMED: dict[str, Operation] = {**_NAMED, "raise": RAISE}
-OPERATIONS: dict[Any, Operation] = _table(item for part in ({print: PRINT}, OPERATORS, RECORDS, ITERABLES, FUNCTIONAL, LIBRARY, REDUCTIONS, SHAPE, LINEAR, SPECIAL, MORE, RANDOM) for item in part.items())
+_PARTS = ({print: PRINT}, OPERATORS, RECORDS, ITERABLES, FUNCTIONAL, LIBRARY, REDUCTIONS, SHAPE, LINEAR, SPECIAL, MORE, RANDOM)
+OPERATIONS: dict[Any, Operation] = _table(item for part in _PARTS for item in part.items())
 
 
 def operation_for(value: Any) -> Operation | None:

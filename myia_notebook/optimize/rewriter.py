@@ -24,8 +24,8 @@ FUEL_PER_NODE, LEAST_FUEL = 40, 2000
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A local rewrite. `heads`: names of the primitives it looks at ('call' for calls of graphs and values). `apply(rewriter, node)` gives
-    the replacement or None. `location` is the file and line of its definition. A rule made of two patterns has them in `pattern` and `after`, and its condition in `where`; the worklist turns nodes away by the pattern
-    before the rule is tried."""
+    the replacement or None. `location` is the file and line of its definition. A rule made of two patterns has them in `pattern` and `after`, and its
+    condition in `where`; the worklist turns nodes away by the pattern before the rule is tried."""
 
     name: str
     family: str

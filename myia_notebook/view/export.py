@@ -14,7 +14,8 @@ from myia_notebook.view.widget import STATIC
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'sha256-{digest}' 'wasm-unsafe-eval'; worker-src blob:; style-src 'unsafe-inline'; connect-src blob: data:; img-src data:">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'sha256-{digest}' 'wasm-unsafe-eval'; worker-src blob:;
+style-src 'unsafe-inline'; connect-src blob: data:; img-src data:">
 <title>{title}</title><style>body{{margin:12px;background:Canvas;color-scheme:light dark}}</style></head>
 <body><div id="myia-viewer"></div><script type="application/json" id="myia-payload">{payload}</script><script>{script}</script></body></html>
 """

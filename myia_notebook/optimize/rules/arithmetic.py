@@ -117,7 +117,7 @@ ARITHMETIC: tuple[Rule, ...] = (
     rule("strong_constant", strong(a, x), a * x, "A constant that is not zero is no masked zero.", _nonzero),
     rule("strong_by_one", strong(x, 1), x, "1 is neutral for ×."),
     rule("strong_divide_constant", call("strong_divide", a, x), a / x, "A constant that is not zero is no masked zero.", _nonzero),
-    rule("double_negative", -(-x), x, "−(−x) is x."),
+    rule("double_negative", -(-x), x, "−(−x) is x."),  # noqa: B002
     rule("add_negative", x + (-y), x - y, "Adding −y subtracts y."),
     rule("subtract_negative", x - (-y), x + y, "Subtracting −y adds y."),
     rule("multiply_minus_one", x * (-1), -x, "x·(−1) is −x."),
