@@ -2,7 +2,7 @@
 
 Each function is one internal LLVM function of a scalar, inlined into the loop. Arguments are reduced with fused multiply-adds, so a processor without
 them uses libm. Errors stay under 2 units in the last place (tested against mpmath); NaN, infinities, zeros' signs and subnormals come out as in libm. sin and cos are
-right up to `largest(name, dtype)`: a loop notes a greater argument and is run again with libm (see `emit.arrays`).
+right up to `largest(name, dtype)`: a loop notes a greater argument and is run again with libm (see `emit.loops`).
 
 Reductions and the kernels of log, sin and cos follow the classical ones of fdlibm; exp is Cody and Waite's, tanh and expm1 carry 2^k − 1 exactly.
 """

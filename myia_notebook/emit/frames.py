@@ -1,0 +1,222 @@
+"""The machine's memory in LLVM: words and where they lie, the stack of frames, the arena, and the exits.
+
+Frames are on a stack of 8-byte words that grows by realloc; cells (closures, environments) and arrays are in an arena of chunks that is
+freed when the program ends, by whatever exit.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from myia_notebook.emit.scalar import F32, F64, I1, I32, I64, ScalarOps
+from myia_notebook.ir.graph import Apply, Graph
+from myia_notebook.lower.plan import Plan, needs_arena, words
+from myia_notebook.provenance import Span
+
+WORD = {"f": F64, "s": F32, "i": I64, "w": I32, "b": I1, "p": I64}
+OWN_STACK, OWN_ARENA = 1024, 2048
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorExit:
+    """One way in which a program can fail: what the Python side raises."""
+
+    code: str
+    message: str
+    span: Span | None
+    kind: str = ""
+
+
+@dataclass(slots=True)
+class Scope:
+    """A graph being emitted: the words of its nodes so far, its nodes, and where in them we are. Arms are scopes inside a scope."""
+
+    graph: Graph
+    nodes: list[Apply]
+    last_use: dict[int, int]
+    values: dict[int, list[Any]] = field(default_factory=dict)
+    position: int = 0
+
+    def live(self) -> list[int]:
+        """Ids whose words are needed after the current node."""
+        return [key for key in self.values if self.last_use.get(key, -1) > self.position]
+
+
+class Frames:
+    """The function that is a program: its memory, and how it fails."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.module = ir.Module("myia")
+        self.ops = ScalarOps(self.module)
+        self.errors: list[ErrorExit] = []
+        self.keep: list[Any] = []
+        self.zeros: dict[int, np.ndarray[Any, Any]] = {}
+        self.function = ir.Function(self.module, ir.FunctionType(I64, [I64.as_pointer(), I64.as_pointer()]), "myia_program")
+        for wide in ('"prefer-vector-width"="512"', '"min-legal-vector-width"="512"'):  # LLVM prefers half of it; past llvmlite's check of names
+            set.add(self.function.attributes, wide)
+        self.entry_block = self.function.append_basic_block("entry")
+        self.b = ir.IRBuilder(self.entry_block)
+        self.keeps_arena = needs_arena(plan.root.result)
+
+    def int(self, value: int) -> Any:
+        return ir.Constant(I64, value)
+
+    def slot(self, t: Any, name: str) -> Any:
+        """A variable of the machine, in the entry block."""
+        with self.b.goto_block(self.entry_block) if self.b.block is not self.entry_block else _Here():
+            return self.b.alloca(t, name=name)
+
+    def block(self, name: str) -> Any:
+        return self.function.append_basic_block(name)
+
+    def pointer(self, address: Any, t: Any) -> Any:
+        return self.b.inttoptr(address, t.as_pointer())
+
+    def load(self, address: Any, offset: int, kind: str) -> Any:
+        """Word `offset` at an address."""
+        raw = self.b.add(address, self.int(8 * offset)) if offset else address
+        if kind == "b":
+            return self.b.trunc(self.b.load(self.pointer(raw, I64)), I1)
+        return self.b.load(self.pointer(raw, WORD[kind]))
+
+    def store(self, value: Any, address: Any, offset: int, kind: str) -> None:
+        raw = self.b.add(address, self.int(8 * offset)) if offset else address
+        if kind == "b":
+            value = self.b.zext(value, I64)
+            kind = "i"
+        self.b.store(value, self.pointer(raw, WORD[kind]))
+
+    def fail(self, code: str, message: str, span: Span | None, kind: str = "") -> None:
+        """Ends the program with an error."""
+        exit_ = ErrorExit(code, message, span, kind)
+        if exit_ not in self.errors:
+            self.errors.append(exit_)
+        self.b.store(self.int(1 + self.errors.index(exit_)), self.status)
+        self.b.branch(self.exit_block)
+
+    def check(self, condition: Any, code: str, message: str, span: Span | None) -> None:
+        """Fails when the condition (an i1) is false."""
+        good, bad = self.block("ok"), self.block("fail")
+        self.b.cbranch(condition, good, bad)
+        self.b.position_at_end(bad)
+        self.fail(code, message, span)
+        self.b.position_at_end(good)
+
+    def _memory_setup(self) -> None:
+        b = self.b
+        self.top, self.end, self.chunks, self.used = (b.alloca(I64, name=n) for n in ("top", "end", "chunks", "used"))
+        self.stack, self.sp, self.room = (b.alloca(I64, name=n) for n in ("stack", "sp", "room"))
+        own, self.first = (b.ptrtoint(self._own(n), I64) for n in (0 if self.keeps_arena else OWN_ARENA, OWN_STACK))
+        for slot, start in ((self.top, own), (self.end, own), (self.chunks, self.int(0)), (self.used, self.int(0)), (self.stack, self.first),
+                            (self.sp, self.first), (self.room, self.first)):
+            b.store(start, slot)
+        b.store(b.add(own, self.int(0 if self.keeps_arena else OWN_ARENA)), self.end)
+        b.store(b.add(self.first, self.int(OWN_STACK)), self.room)
+        pp = I64.as_pointer()
+        self.refill = self.ops.external("myia_arena_refill", I64, [I64, pp, pp, pp, pp])
+        self.grow = self.ops.external("myia_stack_grow", I64, [I64, pp, pp, pp, I64])
+        self.free_all = self.ops.external("myia_free", ir.VoidType(), [I64, I64])
+        self.poll = self.ops.external("PyErr_CheckSignals", I32, [])
+        byte = ir.IntType(8).as_pointer()
+        self.save_thread = self.ops.external("PyEval_SaveThread", byte, [])
+        self.restore_thread = self.ops.external("PyEval_RestoreThread", ir.VoidType(), [byte])
+
+    def _own(self, size: int) -> Any:
+        """Memory in the frame of the machine itself."""
+        made = self.b.alloca(ir.ArrayType(I64, max(size // 8, 1)))
+        made.align = 64
+        return made
+
+    def allocate(self, size: int) -> Any:
+        """The address of `size` fresh bytes in the arena (64-byte aligned when large)."""
+        return self._fresh(self.int((size + 15) // 16 * 16 if size < 1024 else (size + 63) // 64 * 64))
+
+    def allocate_dynamic(self, size: Any) -> Any:
+        """The address of fresh bytes, as many as a value says."""
+        return self._fresh(self.b.and_(self.b.add(size, self.int(15)), self.int(-16)))
+
+    def _fresh(self, rounded: Any) -> Any:
+        b = self.b
+        here = b.load(self.top)
+        full, fits, done = self.block("full"), self.block("fits"), self.block("allocated")
+        b.cbranch(b.icmp_unsigned(">", rounded, b.sub(b.load(self.end), here)), full, fits).set_weights([1, 10000])
+        b.position_at_end(full)
+        address = b.call(self.refill, [rounded, self.top, self.end, self.chunks, self.used])
+        bad, good = self.block("no_memory"), self.block("got")
+        b.cbranch(b.icmp_unsigned("==", address, self.int(0)), bad, good)
+        b.position_at_end(bad)
+        self.fail("M707", "the values of this program", None)
+        b.position_at_end(good)
+        b.branch(done)
+        b.position_at_end(fits)
+        b.store(b.add(here, rounded), self.top)
+        b.branch(done)
+        b.position_at_end(done)
+        phi = b.phi(I64)
+        phi.add_incoming(address, good)
+        phi.add_incoming(here, fits)
+        return phi
+
+    def _push(self, values: list[tuple[Any, str]], number: int) -> None:
+        """A frame: the words, then the return number."""
+        b = self.b
+        size = len(values) + 1
+        sp = b.load(self.sp)
+        new = b.add(sp, self.int(8 * size))
+        full, fits = self.block("grow"), self.block("push")
+        b.cbranch(b.icmp_unsigned(">", new, b.load(self.room)), full, fits).set_weights([1, 10000])
+        b.position_at_end(full)
+        ok = b.call(self.grow, [self.int(8 * size), self.stack, self.sp, self.room, self.first])
+        bad, good = self.block("too_deep"), self.block("grown")
+        b.cbranch(b.icmp_unsigned("==", ok, self.int(0)), bad, good)
+        b.position_at_end(bad)
+        self.fail("M706", "its frames do not fit in memory", None)
+        b.position_at_end(good)
+        b.branch(fits)
+        b.position_at_end(fits)
+        sp = b.load(self.sp)
+        for i, (value, kind) in enumerate(values):
+            self.store(value, sp, i, kind)
+        self.store(self.int(number), sp, len(values), "i")
+        b.store(b.add(sp, self.int(8 * size)), self.sp)
+
+    def _pop(self, kinds: list[str]) -> list[Any]:
+        """Takes a frame (its number was read already) and gives its words."""
+        sp = self.b.sub(self.b.load(self.sp), self.int(8 * (len(kinds) + 1)))
+        self.b.store(sp, self.sp)
+        return [self.load(sp, i, k) for i, k in enumerate(kinds)]
+
+    def _emit_exit(self) -> None:
+        self.b.position_at_end(self.exit_block)
+        chunks = self.b.load(self.chunks)
+        if self.keeps_arena:  # the caller reads the result there, and frees it
+            ok = self.b.icmp_unsigned("==", self.b.load(self.status), self.int(0))
+            address = self.b.ptrtoint(self.function.args[1], I64)
+            self.store(self.b.select(ok, chunks, self.int(0)), address, len(words(self.plan.root.result)), "i")  # type: ignore[arg-type]
+            chunks = self.b.select(ok, self.int(0), chunks)
+        stack = self.b.load(self.stack)
+        self.b.call(self.free_all, [chunks, self.b.select(self.b.icmp_unsigned("==", stack, self.first), self.int(0), stack)])
+        self.b.ret(self.b.load(self.status))
+
+
+class _Here:
+    """Stays where the builder is."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exception: object) -> None:
+        return None
+
+
+def symbol(name: str) -> str:
+    return "".join(c if c.isascii() and c.isalnum() else "_" for c in name) or "graph"
+
+
+def kind_of(value: Any) -> str:
+    """The word kind of an LLVM value (a pointer is an i64 too)."""
+    return {str(F64): "f", str(F32): "s", str(I64): "i", str(I32): "w", str(I1): "b"}[str(value.type)]
