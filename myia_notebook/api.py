@@ -120,6 +120,7 @@ class Caller(Direct):
         self._steps: tuple[Derivative, ...] = (derivative,) if derivative.kind is not None else ()
         self._derivatives: dict[tuple[str, str | None], Gradient] = {}
         """The derivatives that were asked for: `grad(f)(x)` in a loop compiles once."""
+        self._dispatcher: Any = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         native = self._native
@@ -153,6 +154,12 @@ class Caller(Direct):
             if not any(p is program for p in self._entered):
                 self._entered.append(program)
             install(self, program.direct)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What this function is in `@njit` code: Numba asks for it when it meets the function there (`emit.njit`)."""
+        from myia_notebook.emit.njit import dispatcher
+        return dispatcher(self)._numba_type_
 
     @functools.cached_property
     def _plain_count(self) -> int:
@@ -223,12 +230,12 @@ class Caller(Direct):
         return make_unit(self._function, values, Derivative(), self._backend, self._steps)
 
 
-_OWN = frozenset(("_cache", "_fixed", "_lock", "_native", "_entered", "_signature", "_plain_count"))
+_OWN = frozenset(("_cache", "_fixed", "_lock", "_native", "_entered", "_signature", "_plain_count", "_dispatcher"))
 
 
 def _restored(cls: Any, state: dict[str, Any]) -> Any:
     made = cls.__new__(cls)
-    made.__dict__.update(state, _cache={}, _fixed={}, _lock=threading.RLock(), _native=None, _entered=[])
+    made.__dict__.update(state, _cache={}, _fixed={}, _lock=threading.RLock(), _native=None, _entered=[], _dispatcher=None)
     return made
 
 

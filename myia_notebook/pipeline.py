@@ -143,8 +143,8 @@ STAGES: tuple[tuple[str, Callable[[Unit], None]], ...] = (
 )
 
 
-def compile_unit(unit: Unit, observer: Observer | None = None) -> Unit:
-    """Runs every stage. Raises MyiaError; anything else that a stage raises is an internal error (M800) that names the stage."""
+def compile_unit(unit: Unit, observer: Observer | None = None, until: str = "code") -> Unit:
+    """Runs every stage, up to and with the one named `until`. Raises MyiaError; anything else that a stage raises is an internal error (M800) that names the stage."""
     observer = observer or Observer()
     for name, stage in STAGES:
         start = time.perf_counter()
@@ -160,4 +160,6 @@ def compile_unit(unit: Unit, observer: Observer | None = None) -> Unit:
             observer.failed(name, unit, internal, time.perf_counter() - start)
             raise internal from problem
         observer.after(name, unit, time.perf_counter() - start)
+        if name == until:
+            break
     return unit

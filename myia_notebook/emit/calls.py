@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from llvmlite import ir
 
 from myia_notebook.emit.frames import WORD, Frames, Scope, kind_of, symbol
-from myia_notebook.emit.scalar import I32
+from myia_notebook.emit.scalar import I32, I64
 from myia_notebook.ir.graph import Apply, Graph, callee_of, graph_constant, primitive_of
 from myia_notebook.ir.types import Function, Type
 from myia_notebook.lower.plan import BRANCH, words
@@ -30,6 +30,8 @@ class Calls(Frames):
 
     arrays: ArrayCode
     tags: dict[int, int]
+    free: bool
+    flag: Any
     _body: Callable[[Graph, list[Any], Callable[[list[Any]], None], bool], None]
     operand: Callable[[Node], list[Any]]
     operands: Callable[[list[Node]], list[Any]]
@@ -110,9 +112,13 @@ class Calls(Frames):
         ask, go = self.block("poll"), self.block("go")
         b.cbranch(b.icmp_unsigned("==", b.and_(ticks, self.int(POLL)), self.int(0)), ask, go).set_weights([1, 60000])
         b.position_at_end(ask)
-        b.call(self.restore_thread, [b.call(self.save_thread, [])])
         stop, on = self.block("interrupted"), self.block("on")
-        b.cbranch(b.icmp_signed("!=", b.call(self.poll, []), ir.Constant(I32, 0)), stop, on)
+        if self.free:
+            asked = b.icmp_signed("!=", b.load_atomic(self.pointer(b.load(self.flag), I64), "monotonic", 8), self.int(0))
+        else:
+            b.call(self.restore_thread, [b.call(self.save_thread, [])])
+            asked = b.icmp_signed("!=", b.call(self.poll, []), ir.Constant(I32, 0))
+        b.cbranch(asked, stop, on)
         b.position_at_end(stop)
         b.store(self.int(-1), self.status)
         b.branch(self.exit_block)

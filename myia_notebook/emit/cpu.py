@@ -47,13 +47,7 @@ def _target_machine() -> Any:
 def compile_cpu(plan: Plan, session: Any = None) -> NativeFunction:
     """Machine code for a plan. `session` says what the program read outside itself: with it, the call is emitted too (`emit.call`). Raises M801 for
     what has no native form."""
-    from myia_notebook.emit.llvm import Machine
-    from myia_notebook.emit.runtime import helpers
-    for t in (plan.root.result, *(p.type for p in plan.root.parameters)):
-        if t is not None and contains_function(t, unions=False):
-            raise error("M801", message="functions cross the boundary only on the interpreter", hint="use backend='vm'")
-    machine = Machine(plan)
-    machine.build()
+    machine = _machine(plan)
     parameters = [Builder.type_of(p) for p in plan.root.parameters]
     call = None
     if plan.root.result is not None and is_supported(parameters, plan.root.result, session):
@@ -61,15 +55,40 @@ def compile_cpu(plan: Plan, session: Any = None) -> NativeFunction:
         call.build()
         call.build_direct()
         machine.keep.append(call.keep)
-    text = _without_declarations(str(machine.module)) + helpers()
-    with _lock:
-        engine, address, optimized = _compile(text, machine.ops.symbols)
-    function = NativeFunction(plan, machine, engine, address, text, optimized)
+    function = _finished(machine)
+    engine = function.engine
     if call is not None:
         call.failure.program = function
         function.fast = python_function(engine.get_function_address(NAME), machine.keep)
         function.direct = engine.get_function_address(DIRECT)
     return function
+
+
+def compile_free(plan: Plan, wrap: Callable[[Any], None] | None = None) -> NativeFunction:
+    """Machine code that runs in any thread, without the GIL: called by its `address`, see `emit.llvm.Machine`. `wrap` adds functions to the module around it."""
+    machine = _machine(plan, free=True)
+    if wrap is not None:
+        wrap(machine)
+    return _finished(machine)
+
+
+def _machine(plan: Plan, free: bool = False) -> Any:
+    """The program as LLVM, not yet compiled."""
+    from myia_notebook.emit.llvm import Machine
+    for t in (plan.root.result, *(p.type for p in plan.root.parameters)):
+        if t is not None and contains_function(t, unions=False):
+            raise error("M801", message="functions cross the boundary only on the interpreter", hint="use backend='vm'")
+    machine = Machine(plan, free)
+    machine.build()
+    return machine
+
+
+def _finished(machine: Any) -> NativeFunction:
+    from myia_notebook.emit.runtime import helpers
+    text = _without_declarations(str(machine.module)) + helpers(machine.free)
+    with _lock:
+        engine, address, optimized = _compile(text, machine.ops.symbols)
+    return NativeFunction(machine.plan, machine, engine, address, text, optimized)
 
 
 def _without_declarations(text: str) -> str:
@@ -117,6 +136,7 @@ class NativeFunction:
 
     def __init__(self, plan: Plan, machine: Any, engine: Any, address: int, text: str, module: Any) -> None:
         self.errors = machine.errors
+        self.engine, self.address = engine, address
         self.fast: Any = None
         self.direct = 0
         self.llvm_text = text

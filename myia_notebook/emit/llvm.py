@@ -38,10 +38,12 @@ RAISE, PRINT, CAST = (PRIMITIVES[n] for n in ("raise_", "print_", "cast"))
 
 
 class Machine(Calls):
-    """Emits one program."""
+    """Emits one program. A `free` one runs without the GIL, in any thread: it keeps no memory from call to call, and asks a flag, whose address is the word
+    after its arguments, whether it is to stop."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, free: bool = False) -> None:
         super().__init__(plan)
+        self.free = free
         self.arrays = ArrayCode(self)
         self.lists = ListCode(self)
         self.messages, self.host = Messages(), HostCalls()
@@ -55,6 +57,7 @@ class Machine(Calls):
         self._memory_setup()
         self.ticks = self.b.alloca(I64, name="ticks")
         self.b.store(self.int(0), self.ticks)
+        self.flag = self.b.alloca(I64, name="flag")
         setup_end = self.b.block
         self.exit_block = self.block("exit")
         body = self.block("start")
@@ -63,6 +66,8 @@ class Machine(Calls):
         kinds = [w for p in root.parameters for w in words(Builder.type_of(p))]
         base = self.b.ptrtoint(arguments, I64)
         values = [self.load(base, i, k) for i, k in enumerate(kinds)]
+        if self.free:
+            self.b.store(self.load(base, len(kinds), "i"), self.flag)
         result_kinds = tuple(words(root.result))  # type: ignore[arg-type]
         done = self._return_point(result_kinds)
         self._push([], done[0])
