@@ -17,7 +17,8 @@ from myia_notebook.ir.graph import Graph
 from myia_notebook.ir.types import Type
 from myia_notebook.ops.primitive import Abstract
 
-BACKENDS = ("numba", "cuda", "vm")
+BACKENDS = ("numba", "cuda", "vm", "python")
+"""Machine code, the GPU, the interpreter, and the generated Python text, executed (for comparison)."""
 
 
 @dataclass(slots=True)
@@ -99,7 +100,7 @@ def lower_(unit: Unit) -> None:
     from myia_notebook.gradient.classes import contains_function
     if unit.result_type is not None and contains_function(unit.result_type, unions=False):
         unit.backend = "vm"
-    if unit.backend == "vm":
+    if unit.backend in ("vm", "python"):
         return
     from myia_notebook.lower import lower
     assert unit.optimized is not None
@@ -121,6 +122,10 @@ def _interpret(unit: Unit, problem: MyiaError) -> None:
 def emit(unit: Unit) -> None:
     """Register IR to native code, or the interpreter on the optimized graph."""
     assert unit.optimized is not None
+    if unit.backend == "python":
+        from myia_notebook.emit.python_run import compile_python
+        unit.run = compile_python(unit.optimized)
+        return
     if unit.backend != "vm":
         from myia_notebook.emit.cpu import compile_cpu
         try:

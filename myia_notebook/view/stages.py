@@ -65,9 +65,9 @@ def code_texts(unit: Unit, viewer: Viewer) -> tuple[CodeText, ...]:
     """Listings: the optimized program as readable Python, and LLVM."""
     from myia_notebook.emit.python_source import python_source
     assert unit.optimized is not None
-    lines, origins, nodes = python_source(unit.optimized)
-    ids = tuple(tuple(viewer.identity.number(n) for n in own) for own in nodes)
-    python = CodeText("python", "as Python", tuple(lines), tuple(origins), ids)
+    text = python_source(unit.optimized)
+    ids = tuple((viewer.identity.number(node.id),) if node is not None else () for node in text.nodes)
+    python = CodeText("python", "as Python", tuple(text.lines), tuple(text.origins), ids)
     if unit.code is None:
         return (python,)
     llvm = unit.code.llvm_text.split("declare ptr @malloc")[0]

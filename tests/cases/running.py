@@ -10,7 +10,7 @@ import numpy as np
 import myia_notebook as myia
 from myia_notebook.cell import CellOptions, run_cell
 
-BACKENDS = ("vm", "numba")
+BACKENDS = ("vm", "numba", "python")
 
 
 def define(source: str, backend: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from myia_notebook import MyiaError, grad, myia
 
+BACKENDS = ("vm", "numba", "python")
 _numbers = itertools.count()
 
 
@@ -53,7 +54,7 @@ def judge(source: str, x: float = 0.37, n: int = 2) -> str | None:
     """None when all is well; else what is wrong."""
     f = load(source)["f"]
     expected = outcome(f, x, n)
-    for backend in ("vm", "numba"):
+    for backend in BACKENDS:
         try:
             found = outcome(myia(f, backend=backend), x, n)
         except Exception as problem:
@@ -67,12 +68,12 @@ def judge(source: str, x: float = 0.37, n: int = 2) -> str | None:
     except (ArithmeticError, ValueError, IndexError, UnboundLocalError):
         return None
     gradients: dict[str, float] = {}
-    for backend in ("vm", "numba"):
+    for backend in BACKENDS:
         try:
             gradients[backend] = grad(f, backend=backend)(x, n)
         except Exception as problem:
             return f"gradient, {backend}: {type(problem).__name__}: {problem}"
-    if not close(gradients["vm"], gradients["numba"], 1e-9):
+    if not all(close(gradients["vm"], other, 1e-9) for other in gradients.values()):
         return f"gradients differ: {gradients}"
     if is_smooth and not close(gradients["vm"], slope, 2e-5):
         return f"gradient {gradients['vm']}, differences {slope}"

@@ -8,7 +8,7 @@ import pytest
 from myia_notebook import explain, grad, myia
 from tests.language.rows import ROWS, Row
 
-BACKENDS = ("vm", "numba")
+BACKENDS = ("vm", "numba", "python")
 
 
 def differences(f, x: float) -> tuple[float, float]:

@@ -39,7 +39,7 @@ def test_the_kernel_answers_it() -> None:
 
 
 @pytest.mark.parametrize("line, symbol, wanted", [
-    ("%%myia --st", "--st", ["--stage", "--static"]), ("%%myia --backend ", "", ["numba", "cuda", "vm"]), ("%%myia --stage ad", "ad", ["adjoint"]),
+    ("%%myia --st", "--st", ["--stage", "--static"]), ("%%myia --backend ", "", ["numba", "cuda", "vm", "python"]), ("%%myia --stage ad", "ad", ["adjoint"]),
     ("%%myia -s ty", "ty", ["typed"]), ("%myia --he", "--he", ["--height"])])
 def test_options_of_the_magic_are_completed(line: str, symbol: str, wanted: list[str]) -> None:
     assert complete_options(None, SimpleNamespace(text_until_cursor=line, symbol=symbol)) == wanted
