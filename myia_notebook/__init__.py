@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from myia_notebook.cell import compile_source
     from myia_notebook.compilation import Compilation, explain
     from myia_notebook.derivatives import custom_gradient, hessian, jacobian, jvp, stop_gradient, vjp
+    from myia_notebook.mapping import map_elements
 
 __version__ = "0.1.0"
 DERIVATIVES = ("custom_gradient", "hessian", "jacobian", "jvp", "stop_gradient", "vjp")
-_LAZY = {**dict.fromkeys(DERIVATIVES, "derivatives"), "myia": "api", "grad": "api", "value_and_grad": "api", "compile_source": "cell", "explain": "compilation", "Compilation": "compilation"}
+_LAZY = {**dict.fromkeys(DERIVATIVES, "derivatives"), "myia": "api", "grad": "api", "value_and_grad": "api", "compile_source": "cell",
+         "explain": "compilation", "map_elements": "mapping", "Compilation": "compilation"}
 
 
 def __getattr__(name: str) -> Any:
@@ -53,4 +55,4 @@ def _jupyter_labextension_paths() -> list[dict[str, str]]:
 
 __all__ = ["Compilation", "MyiaAttributeError", "MyiaError", "MyiaIndexError", "MyiaNameError", "MyiaRecursionError", "MyiaShapeError",
            "MyiaSyntaxError", "MyiaTypeError", "MyiaValueError", "MyiaWarning", "MyiaZeroDivisionError", "compile_source", "custom_gradient", "explain", "grad",
-           "hessian", "jacobian", "jvp", "myia", "stop_gradient", "value_and_grad", "vjp"]
+           "hessian", "jacobian", "jvp", "map_elements", "myia", "stop_gradient", "value_and_grad", "vjp"]
