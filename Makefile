@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test unit browser front-test check front bench fuzz golden clean
+.PHONY: help demo test unit browser front-test check front bench fuzz golden dist dist-check clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -53,6 +53,15 @@ fuzz: .venv/stamp-test ## random programs against Python and differences, for MI
 golden: .venv/stamp-test ## write the golden files of the stages again, and the table of operations
 	$(BIN)/python tools/golden.py
 	$(BIN)/python tools/operation_counts.py --write
+
+dist: .venv/stamp-venv ## wheel and sdist into dist/; the wheel is built from the sdist alone, and both pass twine
+	rm -rf dist build
+	$(BIN)/python -m pip install -q build twine
+	$(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
+
+dist-check: ## install the wheel of dist/ on every Python 3.11 to 3.13 of this machine and run a first gradient
+	$(PYTHON) tools/check_wheel.py
 
 clean:
 	rm -rf .venv build dist *.egg-info myia_notebook/static myia_notebook/labextension labextension/node_modules labextension/lib labextension/src/generated
