@@ -55,7 +55,7 @@ class ArrayCode(Indexing, Products):
         target = self.new(result) if isinstance(result, Array) else self.m.b.ptrtoint(self.m.slot(I64, "result"), I64)
         number = self.m.host.add(HostCall(primitive.implementation, tuple(operands), result))
         call = ir.FunctionType(I64, [I64, I64, I64]).as_pointer()
-        status = self.b.call(self.b.inttoptr(self.m.int(self.m.host.address), call), [self.m.int(number), area, target])
+        status = self.b.call(self.b.inttoptr(self.m.outside(self.m.host.address), call), [self.m.int(number), area, target])
         self.m.check(self.b.icmp_unsigned("==", status, self.m.int(0)), "host", "", node.provenance.span)
         return target if isinstance(result, Array) else self.m.load(target, 0, words(result)[0])
 

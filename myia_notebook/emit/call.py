@@ -66,7 +66,7 @@ class CallCode:
     def object(self, value: Any) -> Any:
         """The address of a Python object, kept alive."""
         self.keep.append(value)
-        return self.int(id(value))
+        return self.m.outside(id(value), self.b)
 
     def load(self, address: Any, offset: int, t: Any = I64) -> Any:
         return self.b.load(self.b.inttoptr(self.b.add(address, self.int(offset)), t.as_pointer()))
@@ -224,8 +224,8 @@ class CallCode:
         self.keep.append(dimensions)
         signature = ir.FunctionType(I64, [I64, I32, I64, I32, I64, I64, I32, I32, I64])
         zero, none = self.int(0), ir.Constant(I32, 0)
-        return self.b.call(self.b.inttoptr(self.int(new), signature.as_pointer()),
-                           [self.object(np.ndarray), ir.Constant(I32, len(t.shape)), self.int(ctypes.addressof(dimensions)),
+        return self.b.call(self.b.inttoptr(self.m.outside(new, self.b), signature.as_pointer()),
+                           [self.object(np.ndarray), ir.Constant(I32, len(t.shape)), self.m.outside(ctypes.addressof(dimensions), self.b),
                             ir.Constant(I32, np.dtype(t.dtype).num), zero, zero, none, none, zero])
 
     def _made(self, t: Type, made: Any, at: int, arrays: dict[int, Any]) -> tuple[Any, int]:

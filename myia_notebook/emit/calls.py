@@ -36,8 +36,8 @@ class Calls(Frames):
     operand: Callable[[Node], list[Any]]
     operands: Callable[[list[Node]], list[Any]]
 
-    def __init__(self, plan: Plan) -> None:
-        super().__init__(plan)
+    def __init__(self, plan: Plan, free: bool = False) -> None:
+        super().__init__(plan, free)
         self.scopes: list[Scope] = []
         self.reachable = {g.id for g in plan.graphs}
         self.entries: dict[int, tuple[Any, list[Any]]] = {}

@@ -7,15 +7,14 @@ polls for signals, so Ctrl-C stops it; every exit frees its memory. Errors come 
 from __future__ import annotations
 
 import ctypes
-import functools
 import struct
-import threading
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from myia_notebook.emit.call import DIRECT, NAME, CallCode, is_supported, python_function
+from myia_notebook.emit.jit import load
 from myia_notebook.emit.memory import Writer, bits, number, read
 from myia_notebook.errors import MyiaError, error
 from myia_notebook.gradient.classes import contains_function
@@ -24,24 +23,6 @@ from myia_notebook.lower.plan import Plan, array_words, needs_arena, words
 from myia_notebook.ops.control import exception_of
 from myia_notebook.ops.expression import Builder
 from myia_notebook.vm import located
-
-_lock = threading.Lock()
-_HELPERS = ("myia_arena_refill", "myia_stack_grow", "myia_free")
-
-
-@functools.cache
-def _target() -> tuple[Any, Any]:
-    """(the LLVM binding, the host's target)"""
-    import llvmlite.binding as llvm
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    return llvm, llvm.Target.from_default_triple()
-
-
-def _target_machine() -> Any:
-    """A target machine of its own for each engine, which takes it over."""
-    llvm, target = _target()
-    return target.create_target_machine(opt=2, cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), jit=True)
 
 
 def compile_cpu(plan: Plan, session: Any = None) -> NativeFunction:
@@ -84,65 +65,23 @@ def _machine(plan: Plan, free: bool = False) -> Any:
 
 
 def _finished(machine: Any) -> NativeFunction:
-    from myia_notebook.emit.runtime import helpers
-    text = _without_declarations(str(machine.module)) + helpers(machine.free)
-    with _lock:
-        engine, address, optimized = _compile(text, machine.ops.symbols)
-    return NativeFunction(machine.plan, machine, engine, address, text, optimized)
-
-
-def _without_declarations(text: str) -> str:
-    """The helpers are defined in the same module: their declarations go."""
-    return "\n".join(line for line in text.splitlines() if not (line.startswith("declare") and any(h in line for h in _HELPERS))) + "\n"
-
-
-def _compile(text: str, symbols: set[str]) -> tuple[Any, int, Any]:
-    llvm, _ = _target()
-    target = _target_machine()
-    module = llvm.parse_assembly(text)
-    module.triple = llvm.get_default_triple()
-    module.data_layout = str(target.target_data)
-    module.verify()
-    for name in sorted({*symbols, "malloc", "realloc", "free"} - set(_HELPERS)):
-        llvm.add_symbol(name, _symbol_address(name))
-    tuning = llvm.create_pipeline_tuning_options(speed_level=2)
-    tuning.loop_vectorization = tuning.slp_vectorization = True
-    passes = llvm.create_pass_builder(target, tuning)
-    passes.getModulePassManager().run(module, passes)
-    engine = llvm.create_mcjit_compiler(module, target)
-    engine.finalize_object()
-    return engine, engine.get_function_address("myia_program"), module
-
-
-@functools.cache
-def _symbol_address(name: str) -> int:
-    """The address of a C function of this process or of libm. A missing one is an error here, never a jump to 0."""
-    for library in (ctypes.pythonapi, ctypes.CDLL(None), _libm()):
-        try:
-            return ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
-        except AttributeError:
-            continue
-    raise error("M801", message=f"the C function '{name}' is not available here", hint="use backend='vm'")
-
-
-@functools.cache
-def _libm() -> Any:
-    import ctypes.util
-    return ctypes.CDLL(ctypes.util.find_library("m") or "libm.so.6")
+    text = machine.text()
+    engine = load(text, machine.ops.symbols, list(machine.links))
+    return NativeFunction(machine.plan, machine, engine, text)
 
 
 class NativeFunction:
     """A compiled program."""
 
-    def __init__(self, plan: Plan, machine: Any, engine: Any, address: int, text: str, module: Any) -> None:
+    def __init__(self, plan: Plan, machine: Any, engine: Any, text: str) -> None:
         self.errors = machine.errors
-        self.engine, self.address = engine, address
+        self.engine, self.address = engine, engine.get_function_address("myia_program")
         self.fast: Any = None
         self.direct = 0
         self.llvm_text = text
         self._messages, self._host = machine.messages, machine.host
-        self._keep = (engine, machine.keep, module)
-        self._program = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)(address)
+        self._keep = (engine, machine.keep)
+        self._program = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)(self.address)
         self.parameters = [Builder.type_of(p) for p in plan.root.parameters]
         self.result: Type = plan.root.result or UNIT
         self.argument_words = sum(len(words(t)) for t in self.parameters)

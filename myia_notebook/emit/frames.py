@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from myia_notebook.emit.jit import HELPERS, TABLE
+from myia_notebook.emit.runtime import LIMIT, SPARE, helpers
 from myia_notebook.emit.scalar import F32, F64, I1, I32, I64, ScalarOps
 from myia_notebook.ir.graph import Apply, Graph
 from myia_notebook.lower.plan import Plan, needs_arena, words
@@ -48,12 +50,17 @@ class Scope:
 class Frames:
     """The function that is a program: its memory, and how it fails."""
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
+    def __init__(self, plan: Plan, free: bool = False) -> None:
+        self.plan, self.free = plan, free
         self.module = ir.Module("myia")
         self.ops = ScalarOps(self.module)
         self.errors: list[ErrorExit] = []
         self.keep: list[Any] = []
+        self.links: dict[int, int] = {}
+        """What the program takes from this process, by its place in the table (`emit.jit`)."""
+        self.table = ir.GlobalVariable(self.module, ir.ArrayType(I64, 0), TABLE)
+        self._invariant = self.module.add_metadata([])
+        self.spare, self.limit = self.link(SPARE), self.link(LIMIT)
         self.zeros: dict[int, np.ndarray[Any, Any]] = {}
         self.function = ir.Function(self.module, ir.FunctionType(I64, [I64.as_pointer(), I64.as_pointer()]), "myia_program")
         for wide in ('"prefer-vector-width"="512"', '"min-legal-vector-width"="512"'):  # LLVM prefers half of it; past llvmlite's check of names
@@ -64,6 +71,24 @@ class Frames:
 
     def int(self, value: int) -> Any:
         return ir.Constant(I64, value)
+
+    def link(self, address: int) -> int:
+        """The place in the table of an address of this process, whose owner is kept by the caller."""
+        return self.links.setdefault(address, len(self.links))
+
+    def outside(self, address: int, b: ir.IRBuilder | None = None) -> Any:
+        """An address of this process: a word that is filled in when the program is loaded, so that machine code is the same in every process."""
+        b = b or self.b
+        word = b.load(b.gep(b.bitcast(self.table, I64.as_pointer()), [self.int(self.link(address))]))
+        word.set_metadata("invariant.load", self._invariant)
+        return word
+
+    def text(self) -> str:
+        """The module as LLVM assembly, with the helpers in it."""
+        self.table.value_type = ir.ArrayType(I64, len(self.links))
+        self.table.initializer = ir.Constant(self.table.value_type, None)
+        lines = (line for line in str(self.module).splitlines() if not (line.startswith("declare") and any(h in line for h in HELPERS)))
+        return "\n".join(lines) + "\n" + helpers(self.spare, self.limit, self.free)
 
     def slot(self, t: Any, name: str) -> Any:
         """A variable of the machine, in the entry block."""

@@ -42,8 +42,7 @@ class Machine(Calls):
     after its arguments, whether it is to stop."""
 
     def __init__(self, plan: Plan, free: bool = False) -> None:
-        super().__init__(plan)
-        self.free = free
+        super().__init__(plan, free)
         self.arrays = ArrayCode(self)
         self.lists = ListCode(self)
         self.messages, self.host = Messages(), HostCalls()
@@ -166,7 +165,8 @@ class Machine(Calls):
             case List():
                 writer = Writer()
                 self.keep.append(writer)
-                return [self.int(writer.words(value, t)[0])]
+                address = writer.words(value, t)[0]
+                return [self.outside(address) if address else self.int(0)]
             case _:
                 return []
 
@@ -179,7 +179,7 @@ class Machine(Calls):
                 if size not in self.zeros:
                     self.zeros[size] = np.zeros(size + 64, np.uint8)
                     self.keep.append(self.zeros[size])
-                return [self.int(self.zeros[size].ctypes.data)]
+                return [self.outside(self.zeros[size].ctypes.data)]
             case _:
                 return [ir.Constant(WORD[k], 0.0 if k in "fs" else 0) for k in words(t)]
 
@@ -227,7 +227,7 @@ class Machine(Calls):
             self.store(value, address, i, kind)
         number = self.messages.add(form, [Builder.type_of(x) for x in nodes], prints)
         t = ir.FunctionType(ir.VoidType(), [I64, I64])
-        self.b.call(self.b.inttoptr(self.int(self.messages.address), t.as_pointer()), [self.int(number), address])
+        self.b.call(self.b.inttoptr(self.outside(self.messages.address), t.as_pointer()), [self.int(number), address])
 
     def _compute(self, node: Apply, primitive: Primitive, t: Type) -> list[Any]:
         """Numbers and arrays."""

@@ -42,7 +42,7 @@ class Loops:
         """The address of a constant array, kept alive by the compiled program."""
         array = np.ascontiguousarray(value)
         self.m.keep.append(array)
-        return ir.Constant(I64, array.ctypes.data)
+        return self.m.outside(array.ctypes.data)
 
     def zeros(self, t: Array) -> Any:
         address = self.m.allocate(max(math.prod(t.shape) * SIZE[t.dtype], 1))

@@ -28,7 +28,7 @@ class Products(Fusion):
         """C = A·B of contiguous matrices by the BLAS that NumPy brings."""
         t, byte = LLVM_TYPES[dtype], ir.IntType(8).as_pointer()
         kind = ir.FunctionType(ir.VoidType(), [I32, I32, I32, I64, I64, I64, t, byte, I64, byte, I64, t, byte, I64])
-        function = self.b.inttoptr(self.m.int(blas()[dtype]), kind.as_pointer())
+        function = self.b.inttoptr(self.m.outside(blas()[dtype]), kind.as_pointer())
         a, c, out = (self.b.inttoptr(p, byte) for p in places)
         small, size = lambda v: ir.Constant(I32, v), self.m.int
         self.b.call(function, [small(101), small(111), small(111), size(rows), size(columns), size(inner), ir.Constant(t, 1.0), a, size(inner), c,

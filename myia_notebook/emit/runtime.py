@@ -13,9 +13,12 @@ from __future__ import annotations
 import ctypes
 import os
 
+from myia_notebook.emit.jit import TABLE
+
 CHUNK = 1 << 18
 KEPT = 16 << 20
 _spare = ctypes.c_int64(0)
+SPARE = ctypes.addressof(_spare)
 
 
 def memory_limit() -> int:
@@ -29,11 +32,15 @@ def memory_limit() -> int:
         return 4 << 30
 
 
-def helpers(free: bool = False) -> str:
-    """The helpers as LLVM assembly (opaque pointers). In a `free` program, which runs without the GIL, no chunk is kept."""
-    limit = memory_limit()
-    spare = f"inttoptr (i64 {ctypes.addressof(_spare)} to ptr)"
-    taken, left = ("add i64 0, 0", "add i64 0, 1") if free else (f"load i64, ptr {spare}",) * 2
+_limit = ctypes.c_int64(memory_limit())
+LIMIT = ctypes.addressof(_limit)
+
+
+def helpers(spare: int, limit: int, free: bool = False) -> str:
+    """The helpers as LLVM assembly (opaque pointers). `spare` and `limit` are the places in the table of `SPARE` and `LIMIT`. In a `free` program, which
+    runs without the GIL, no chunk is kept."""
+    taken, left = ("add i64 0, 0", "add i64 0, 1") if free else ("load i64, ptr %spare",) * 2
+    spare_address, limit_word = _linked("spare", spare), _linked("where", limit) + "\n  %limit = load i64, ptr %where"
     return f"""
 declare ptr @malloc(i64)
 declare ptr @realloc(ptr, i64)
@@ -41,6 +48,8 @@ declare void @free(ptr)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
 define internal i64 @myia_arena_refill(i64 %size, ptr %top, ptr %end, ptr %chunks, ptr %used) noinline {{
+{spare_address}
+{limit_word}
   %kept = {taken}
   %none = icmp eq i64 %kept, 0
   br i1 %none, label %fresh, label %look
@@ -52,7 +61,7 @@ look:
   %small = icmp ult i64 %kept_bytes, %least
   br i1 %small, label %fresh, label %take
 take:
-  store i64 0, ptr {spare}
+  store i64 0, ptr %spare
   %before = load i64, ptr %used
   %with = add i64 %before, %kept_bytes
   br label %ok
@@ -66,7 +75,7 @@ fresh:
   %room = add i64 %want, %size
   %bytes = add i64 %room, 128
   %total = add i64 %was, %bytes
-  %over = icmp ugt i64 %total, {limit}
+  %over = icmp ugt i64 %total, %limit
   br i1 %over, label %no, label %try
 try:
   %p = call ptr @malloc(i64 %bytes)
@@ -95,6 +104,7 @@ no:
 }}
 
 define internal i64 @myia_stack_grow(i64 %size, ptr %stack, ptr %sp, ptr %room, i64 %first) noinline {{
+{limit_word}
   %old = load i64, ptr %stack
   %here = load i64, ptr %sp
   %end = load i64, ptr %room
@@ -103,7 +113,7 @@ define internal i64 @myia_stack_grow(i64 %size, ptr %stack, ptr %sp, ptr %room, 
   %double = shl i64 %have, 1
   %least = add i64 %size, 32768
   %want = add i64 %double, %least
-  %over = icmp ugt i64 %want, {limit}
+  %over = icmp ugt i64 %want, %limit
   br i1 %over, label %no, label %try
 try:
   %p0 = inttoptr i64 %old to ptr
@@ -141,11 +151,13 @@ define void @myia_free_arena(i64 %chunks, i64 %stack) noinline {{
 }}
 
 define internal void @myia_free(i64 %chunks, i64 %stack) noinline {{
+entry:
+{spare_address}
   %s = inttoptr i64 %stack to ptr
   call void @free(ptr %s)
   br label %head
 head:
-  %c = phi i64 [ %chunks, %0 ], [ %next, %body ], [ %next, %keep ]
+  %c = phi i64 [ %chunks, %entry ], [ %next, %body ], [ %next, %keep ]
   %end = icmp eq i64 %c, 0
   br i1 %end, label %done, label %look
 look:
@@ -159,7 +171,7 @@ look:
   %both = and i1 %small, %none
   br i1 %both, label %keep, label %body
 keep:
-  store i64 %c, ptr {spare}
+  store i64 %c, ptr %spare
   br label %head
 body:
   call void @free(ptr %p)
@@ -168,3 +180,9 @@ done:
   ret void
 }}
 """
+
+
+def _linked(name: str, place: int) -> str:
+    """The pointer at a place of the table."""
+    return (f"  %{name}_place = getelementptr i64, ptr @{TABLE}, i64 {place}\n  %{name}_word = load i64, ptr %{name}_place, !invariant.load !{{}}\n"
+            f"  %{name} = inttoptr i64 %{name}_word to ptr")
