@@ -12,7 +12,7 @@ import functools
 import itertools
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from ctypes import c_int64
 from dataclasses import dataclass
@@ -29,6 +29,7 @@ from myia_notebook.lower.plan import words
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.primitive import Abstract
 from myia_notebook.pipeline import Unit, compile_unit
+from myia_notebook.vm import run
 
 PIECES = 8
 """Pieces for each core: enough that none waits long for another, few enough that taking one costs nothing."""
@@ -38,15 +39,17 @@ _STORED = {"f": "float64", "s": "float32", "i": "int64", "w": "int32", "b": "boo
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """A program for one signature of elements. `run` is machine code (a `MappedProgram`) or a function of one element's values."""
+    """A program for one signature of elements. `run` is machine code (a `MappedProgram`), a kernel, or a function of one element's values; `over` takes it over
+    all elements."""
 
     unit: Unit
     session: Any
     run: Any
     kinds: tuple[str, ...]
     """The words of the result."""
-    serial: bool
-    """Whether elements go one after the other, in order: the program prints, or is interpreted."""
+    over: Callable[..., None]
+    serial: bool = False
+    """Whether elements go one after the other, in order: the program prints."""
 
 
 class MappedFunction:
@@ -71,7 +74,7 @@ class MappedFunction:
         mapped = self._mapped(examples)
         outputs = [np.empty(shape, _STORED[kind]) for kind in mapped.kinds]
         if math.prod(shape):
-            (_interpreted if callable(mapped.run) else _compiled)(mapped, leaves, outputs, shape)
+            mapped.over(mapped, leaves, outputs, shape)
         assert mapped.unit.result_type is not None
         return _assembled(mapped.unit.result_type, iter(outputs))
 
@@ -93,10 +96,16 @@ class MappedFunction:
             raise error("M308", message=f"map_elements: each element gives {unit.result_type}", hint="return numbers, and tuples and records of numbers")
         kinds = tuple(words(unit.optimized.result))  # type: ignore[arg-type]
         if interpreted:
-            return Mapped(unit, session, unit.run, kinds, True)
+            return Mapped(unit, session, unit.run, kinds, _interpreted)
+        if unit.backend == "cuda":
+            from myia_notebook.emit.cuda import Kernel, require_device
+            from myia_notebook.emit.kernel_text import kernel_text
+            text = kernel_text(unit.lowered)
+            require_device()
+            return Mapped(unit, session, Kernel.of(text), kinds, _on_device)
         from myia_notebook.emit.mapped import MappedProgram
         from myia_notebook.view.live import is_silent
-        return Mapped(unit, session, MappedProgram(unit.lowered), kinds, not is_silent(unit.optimized))
+        return Mapped(unit, session, MappedProgram(unit.lowered), kinds, _compiled, not is_silent(unit.optimized))
 
 
 def map_elements(f: Any, *, backend: str | None = None) -> MappedFunction:
@@ -204,6 +213,21 @@ def _compiled(mapped: Mapped, leaves: list[np.ndarray[Any, Any]], outputs: list[
     if failures:
         index, problem = min(failures, key=lambda f: f[0])
         raise _at(problem, index, shape) from None
+
+
+def _on_device(mapped: Mapped, leaves: list[np.ndarray[Any, Any]], outputs: list[np.ndarray[Any, Any]], shape: tuple[int, ...]) -> None:
+    """By a kernel. The element that failed first is computed again on the interpreter, for the error."""
+    failed = mapped.run.run(leaves, outputs, shape)
+    if failed is None:
+        return
+    place = np.unravel_index(failed, shape) if shape else ()
+    numbers = iter([np.broadcast_to(leaf, shape)[place] for leaf in leaves])
+    assert mapped.unit.optimized is not None
+    try:
+        run(mapped.unit.optimized, [_element(Builder.type_of(p), numbers) for p in mapped.unit.optimized.parameters])
+    except MyiaError as problem:
+        raise _at(problem, failed, shape) from None
+    raise error("M801", message=f"the device failed at element {failed}, where the interpreter has a value", hint="please report this program")
 
 
 def _interpreted(mapped: Mapped, leaves: list[np.ndarray[Any, Any]], outputs: list[np.ndarray[Any, Any]], shape: tuple[int, ...]) -> None:

@@ -104,8 +104,6 @@ def lower_(unit: Unit) -> None:
         return
     from myia_notebook.lower import lower
     assert unit.optimized is not None
-    if unit.backend == "cuda":
-        raise error("M801", message="the CUDA backend is not built yet", hint="use backend='numba' or backend='vm'")
     try:
         unit.lowered = lower(unit.optimized)
     except MyiaError as problem:
@@ -125,6 +123,10 @@ def emit(unit: Unit) -> None:
     if unit.backend == "python":
         from myia_notebook.emit.python_run import compile_python
         unit.run = compile_python(unit.optimized)
+        return
+    if unit.backend == "cuda":
+        from myia_notebook.emit.cuda import CudaProgram
+        unit.code = unit.run = CudaProgram(unit.lowered, unit.optimized)
         return
     if unit.backend != "vm":
         from myia_notebook.emit.cpu import compile_cpu

@@ -17,6 +17,7 @@ from myia_notebook.view.graph_json import Identity, Viewer
 from myia_notebook.view.labels import Source, plain_name, value_text
 
 MAX_EVENTS = 4000
+MAX_LINES = 5000
 _STATEMENTS = {rule.name: rule.statement for rule in RULES}
 
 
@@ -70,6 +71,8 @@ def code_texts(unit: Unit, viewer: Viewer) -> tuple[CodeText, ...]:
     python = CodeText("python", "as Python", tuple(text.lines), tuple(text.origins), ids)
     if unit.code is None:
         return (python,)
+    if unit.backend == "cuda":
+        return (*(CodeText(language, title, lines[:MAX_LINES], origins[:MAX_LINES]) for language, title, lines, origins in unit.code.listings()), python)
     llvm = unit.code.llvm_text.split("declare ptr @malloc")[0]
     return (python, CodeText("llvm", "LLVM", tuple(llvm.splitlines())))
 
