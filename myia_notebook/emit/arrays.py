@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 
+from myia_notebook.emit.frames import HOST_STEPS
 from myia_notebook.emit.fusion import Lazy
 from myia_notebook.emit.host import HostCall, Known
 from myia_notebook.emit.indexing import Indexing
@@ -47,16 +48,18 @@ class ArrayCode(Indexing, Products):
                 given.append((self._address(x, scope), "i" if isinstance(t, Array) else words(t)[0]))
             else:
                 raise error("M801", node.provenance.span, message=f"'{primitive}' of {t} has no native form", hint="use backend='vm'")
-        area = self.m.b.ptrtoint(self.m.slot(ir.ArrayType(I64, max(len(given), 1)), "operands"), I64)
-        for i, (value, kind) in enumerate(given):
+        area = self.m.b.ptrtoint(self.m.slot(ir.ArrayType(I64, 1 + len(given)), "operands"), I64)
+        self.m.store(self.m.int(0), area, 0, "i")
+        for i, (value, kind) in enumerate(given, 1):
             if kind in "sw":
                 self.m.store(self.m.int(0), area, i, "i")
             self.m.store(value, area, i, kind)
         target = self.new(result) if isinstance(result, Array) else self.m.b.ptrtoint(self.m.slot(I64, "result"), I64)
         number = self.m.host.add(HostCall(primitive.implementation, tuple(operands), result))
-        call = ir.FunctionType(I64, [I64, I64, I64]).as_pointer()
-        status = self.b.call(self.b.inttoptr(self.m.outside(self.m.host.address), call), [self.m.int(number), area, target])
-        self.m.check(self.b.icmp_unsigned("==", status, self.m.int(0)), "host", "", node.provenance.span)
+        call = ir.FunctionType(ir.VoidType(), [I64, I64, I64]).as_pointer()
+        self.b.call(self.b.inttoptr(self.m.outside(self.m.host.address), call), [self.m.int(number), area, target])
+        self.m.check(self.b.icmp_unsigned("!=", self.m.load(area, 0, "i"), self.m.int(0)), "host", "", node.provenance.span)
+        self.m.worked(HOST_STEPS)
         return target if isinstance(result, Array) else self.m.load(target, 0, words(result)[0])
 
     def _reshape(self, node: Apply, scope: Scope) -> Any:

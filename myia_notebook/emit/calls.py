@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from myia_notebook.ir.graph import Node
     from myia_notebook.lower.plan import Plan
 
-POLL = (1 << 16) - 1
+ENTRY_STEPS, POLL_STEPS = 16, 1 << 20
+"""What an entry counts, and after how many steps, of about a nanosecond, the machine asks whether it is to stop."""
+ASK_AT_ONCE = 1 << 14
 
 
 class Calls(Frames):
@@ -104,14 +106,24 @@ class Calls(Frames):
         self.scopes = []
         self._body(graph, loaded, lambda values: self._return(values, kinds), True)
 
-    def _poll(self) -> None:
-        """Every 65536 entries: other threads may run, and has the user interrupted?"""
+    def worked(self, steps: Any) -> None:
+        """Counts work between two entries: a number of steps, or a word that holds one. Asks here when it is much."""
+        if isinstance(steps, int):
+            if steps >= ASK_AT_ONCE:
+                self._poll(steps)
+                return
+            steps = self.int(steps)
+        self.b.store(self.b.add(self.b.load(self.ticks), steps), self.ticks)
+
+    def _poll(self, steps: int = ENTRY_STEPS) -> None:
+        """Now and then: other threads may run, and has the user interrupted?"""
         b = self.b
-        ticks = b.add(b.load(self.ticks), self.int(1))
+        ticks = b.add(b.load(self.ticks), self.int(steps))
         b.store(ticks, self.ticks)
         ask, go = self.block("poll"), self.block("go")
-        b.cbranch(b.icmp_unsigned("==", b.and_(ticks, self.int(POLL)), self.int(0)), ask, go).set_weights([1, 60000])
+        b.cbranch(b.icmp_unsigned(">=", ticks, self.int(POLL_STEPS)), ask, go).set_weights([1, 60000])
         b.position_at_end(ask)
+        b.store(self.int(0), self.ticks)
         stop, on = self.block("interrupted"), self.block("on")
         if self.free:
             asked = b.icmp_signed("!=", b.load_atomic(self.pointer(b.load(self.flag), I64), "monotonic", 8), self.int(0))

@@ -125,12 +125,12 @@ class NativeFunction:
         """A result that lies in the machine's memory: read there, then freed."""
         for place, _ in self._arrays:
             results[place].i = 0
-        status = self._program(ctypes.addressof(packed), ctypes.addressof(results))
-        if status:
-            self.fail(status)
         try:
+            status = self._program(ctypes.addressof(packed), ctypes.addressof(results))
+            if status:
+                self.fail(status)
             return read([results[i].i for i in range(self.result_words)], self.result)
-        finally:
+        finally:  # 0, which is nothing to free, when the program failed
             self._free(results[self.result_words].i, 0)
 
     def _call_plain(self, arguments: tuple[Any, ...]) -> Any:
@@ -156,7 +156,10 @@ class NativeFunction:
             raise KeyboardInterrupt
         exit_ = self.errors[status - 1]
         if exit_.code == "host":
-            raise located(self._host.taken(), exit_.span)
+            found = self._host.taken()
+            raise located(found, exit_.span) if isinstance(found, Exception) else found
+        if exit_.code == "message":
+            raise self._messages.problem()
         message = self._messages.taken() or exit_.message
         problem: MyiaError = exception_of(exit_.kind, message) if exit_.kind else error(exit_.code, message=exit_.message)
         problem.span = exit_.span

@@ -20,6 +20,8 @@ from myia_notebook.provenance import Span
 
 WORD = {"f": F64, "s": F32, "i": I64, "w": I32, "b": I1, "p": I64}
 OWN_STACK, OWN_ARENA = 1024, 2048
+HOST_STEPS = 1 << 13
+"""What a call of Python counts among the steps of a program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,9 @@ class Frames:
         self.module = ir.Module("myia")
         self.ops = ScalarOps(self.module)
         self.errors: list[ErrorExit] = []
+        self._numbers: dict[ErrorExit, int] = {}
+        self.here: Span | None = None
+        """The place in the user's source of the node that is being emitted."""
         self.keep: list[Any] = []
         self.links: dict[int, int] = {}
         """What the program takes from this process, by its place in the table (`emit.jit`)."""
@@ -118,9 +123,9 @@ class Frames:
     def fail(self, code: str, message: str, span: Span | None, kind: str = "") -> None:
         """Ends the program with an error."""
         exit_ = ErrorExit(code, message, span, kind)
-        if exit_ not in self.errors:
+        if exit_ not in self._numbers:
             self.errors.append(exit_)
-        self.b.store(self.int(1 + self.errors.index(exit_)), self.status)
+        self.b.store(self.int(self._numbers.setdefault(exit_, len(self.errors))), self.status)
         self.b.branch(self.exit_block)
 
     def check(self, condition: Any, code: str, message: str, span: Span | None) -> None:
@@ -174,7 +179,7 @@ class Frames:
         bad, good = self.block("no_memory"), self.block("got")
         b.cbranch(b.icmp_unsigned("==", address, self.int(0)), bad, good)
         b.position_at_end(bad)
-        self.fail("M707", "the values of this program", None)
+        self.fail("M707", "the values of this program", self.here)
         b.position_at_end(good)
         b.branch(done)
         b.position_at_end(fits)
@@ -199,7 +204,7 @@ class Frames:
         bad, good = self.block("too_deep"), self.block("grown")
         b.cbranch(b.icmp_unsigned("==", ok, self.int(0)), bad, good)
         b.position_at_end(bad)
-        self.fail("M706", "its frames do not fit in memory", None)
+        self.fail("M706", "its frames do not fit in memory", self.here)
         b.position_at_end(good)
         b.branch(fits)
         b.position_at_end(fits)

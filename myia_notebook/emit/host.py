@@ -32,23 +32,24 @@ class Known:
 
 
 class HostCalls:
-    """The calls of one program. `address` is that of the C function which makes them: (number, operands' words, result) → 0, or 1 on an error."""
+    """The calls of one program. `address` is that of the C function which makes them: (number, address of
+    [0, operands' words…], result). The 0 becomes 1 when the result is there: what ctypes itself answers when a call is interrupted before it begins is not to be relied on."""
 
     def __init__(self) -> None:
         self.calls: list[HostCall] = []
         self.last = threading.local()
-        self._callback = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(self._call)
+        self._callback = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(self._call)
         self.address: int = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
 
     def add(self, call: HostCall) -> int:
         self.calls.append(call)
         return len(self.calls) - 1
 
-    def _call(self, index: int, address: int, result: int) -> int:
+    def _call(self, index: int, address: int, result: int) -> None:
         call = self.calls[index]
         try:
             values: list[Any] = []
-            at = address
+            at = address + 8
             for operand in call.operands:
                 if isinstance(operand, Known):
                     values.append(operand.value)
@@ -59,15 +60,14 @@ class HostCalls:
             with np.errstate(all="ignore"):
                 made = call.function(*values)
             _store(made, result, call.result)
-            return 0
-        except Exception as problem:  # kept, and raised when the program has ended
+            ctypes.c_int64.from_address(address).value = 1
+        except BaseException as problem:  # kept, and raised when the program has ended
             self.last.problem = problem
-            return 1
 
-    def taken(self) -> Exception:
-        problem = self.last.problem
+    def taken(self) -> BaseException:
+        problem = getattr(self.last, "problem", None)
         self.last.problem = None
-        return problem
+        return KeyboardInterrupt() if problem is None else problem
 
 
 def view(address: int, t: Array) -> np.ndarray[Any, Any]:

@@ -95,6 +95,7 @@ class ListCode:
         i.add_incoming(b.add(i, self.m.int(1)), b.block)
         b.branch(head)
         b.position_at_end(after)
+        self.m.worked(b.sub(i, start) if start is not None else i)
 
     def copy(self, source: Any, target: Any, count: Any, w: int) -> None:
         """memcpy of items between blocks' item addresses."""
@@ -102,6 +103,7 @@ class ListCode:
         memcpy = self.m.ops.external("memcpy", byte, [byte, byte, I64])
         b = self.b
         b.call(memcpy, [b.inttoptr(target, byte), b.inttoptr(source, byte), b.mul(count, self.m.int(8 * w))])
+        self.m.worked(count)
 
     def when(self, condition: Any, then: Callable[[], list[Any]], otherwise: Callable[[], list[Any]]) -> list[Any]:
         """A conditional value."""

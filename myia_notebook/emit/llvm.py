@@ -18,7 +18,7 @@ from llvmlite import ir
 from myia_notebook.emit.arrays import ArrayCode
 from myia_notebook.emit.calls import Calls
 from myia_notebook.emit.checks import check_exponent, check_finite, check_operands, narrowed
-from myia_notebook.emit.frames import WORD, Scope, kind_of
+from myia_notebook.emit.frames import HOST_STEPS, WORD, Scope, kind_of
 from myia_notebook.emit.host import HostCalls
 from myia_notebook.emit.lists import ListCode
 from myia_notebook.emit.loops import SIZE
@@ -125,6 +125,7 @@ class Machine(Calls):
         self.arrays.plan_fusion(scope)
         for i, node in enumerate(nodes):
             scope.position = i
+            self.here = node.provenance.span
             if is_tail and node is graph.output and self._tail(node):
                 self.scopes.pop()
                 return
@@ -219,15 +220,18 @@ class Machine(Calls):
     def say(self, form: Any, nodes: list[Node], prints: bool) -> None:
         """Hands the values of a message to Python, which prints it, or keeps it for the error that follows."""
         flat = [(w, kind_of(w)) for w in self.operands(nodes)]
-        area = self.slot(ir.ArrayType(I64, max(len(flat), 1)), "message")
+        area = self.slot(ir.ArrayType(I64, 1 + len(flat)), "message")
         address = self.b.ptrtoint(area, I64)
-        for i, (value, kind) in enumerate(flat):
+        self.store(self.int(0), address, 0, "i")
+        for i, (value, kind) in enumerate(flat, 1):
             if kind in "sw":
                 self.store(self.int(0), address, i, "i")
             self.store(value, address, i, kind)
         number = self.messages.add(form, [Builder.type_of(x) for x in nodes], prints)
         t = ir.FunctionType(ir.VoidType(), [I64, I64])
         self.b.call(self.b.inttoptr(self.outside(self.messages.address), t.as_pointer()), [self.int(number), address])
+        self.check(self.b.icmp_unsigned("!=", self.load(address, 0, "i"), self.int(0)), "message", "", self.here)
+        self.worked(HOST_STEPS)
 
     def _compute(self, node: Apply, primitive: Primitive, t: Type) -> list[Any]:
         """Numbers and arrays."""

@@ -15,6 +15,8 @@ from myia_notebook.ir.types import Array, Type
 if TYPE_CHECKING:
     from myia_notebook.emit.llvm import Machine
 
+STRIP = 1 << 20
+"""Elements that a loop goes over without asking whether it is to stop."""
 SIZE = {"float64": 8, "float32": 4, "int64": 8, "int32": 4, "bool": 1}
 MEMORY = {**LLVM_TYPES, "bool": ir.IntType(8)}
 
@@ -29,7 +31,9 @@ def strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 class Loops:
-    """Emits loops over elements for a machine."""
+    """Emits loops over elements for a machine. `work`: the steps so far of the loop body that is being emitted; None outside of loops."""
+
+    work: int | None = None
 
     def __init__(self, machine: Machine) -> None:
         self.m = machine
@@ -64,12 +68,27 @@ class Loops:
         self.b.store(value, self.b.gep(self.b.inttoptr(address, MEMORY[dtype].as_pointer()), [index]))
 
     def loop(self, count: int, body: Callable[[Any], None]) -> None:
-        """body(i) for i from 0 to count − 1."""
+        """body(i) for i from 0 to count − 1. Counts the work, so that a long loop can be interrupted."""
         if count == 0:
             return
+        if count > STRIP:
+            whole, rest = divmod(count, STRIP)
+            self.loop(whole, lambda k: self.loop(STRIP, lambda i: body(self.b.add(self.b.mul(k, self.m.int(STRIP)), i))))
+            self.loop(rest, lambda i: body(self.b.add(i, self.m.int(whole * STRIP))))
+            return
+        outside, self.work = self.work, 0
         if count == 1:
             body(self.m.int(0))
-            return
+        else:
+            self._repeat(count, body)
+        steps = count * max(self.work or 0, 1)
+        self.work = outside
+        if outside is None or steps >= STRIP:
+            self.m.worked(steps)
+        else:
+            self.work = outside + steps
+
+    def _repeat(self, count: int, body: Callable[[Any], None]) -> None:
         b, before = self.b, self.b.block
         head, after = self.m.block("loop"), self.m.block("after")
         b.branch(head)

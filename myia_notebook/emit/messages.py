@@ -26,13 +26,24 @@ class Messages:
         return len(self.forms) - 1
 
     def _take(self, number: int, address: int) -> None:
-        form, t, prints = self.forms[number]
-        values: Any = read(read_words(address, len(words(t))), t)
-        text = written(form, values)
-        if prints:
-            print(text, end="")
-        else:
-            self.last.text = text
+        """At the address lies [0, values' words…]; the 0 becomes 1 when the text is written (see `emit.host`)."""
+        try:
+            form, t, prints = self.forms[number]
+            values: Any = read(read_words(address + 8, len(words(t))), t)
+            text = written(form, values)
+            if prints:
+                print(text, end="")
+            else:
+                self.last.text = text
+            ctypes.c_int64.from_address(address).value = 1
+        except BaseException as problem:  # kept, and raised when the program has ended
+            self.last.problem = problem
+
+    def problem(self) -> BaseException:
+        """What went wrong in writing."""
+        problem = getattr(self.last, "problem", None)
+        self.last.problem = None
+        return KeyboardInterrupt() if problem is None else problem
 
     def taken(self) -> str | None:
         """The text kept for the exception that is raised now."""

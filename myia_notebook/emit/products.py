@@ -17,6 +17,9 @@ from myia_notebook.ops.promotion import scalar_of
 if TYPE_CHECKING:
     from myia_notebook.emit.llvm import Scope
 
+LONGEST_GEMM, GEMM_SPEED = 1 << 30, 16
+"""Multiplications in one call of BLAS, and for each step of the machine's clock."""
+
 
 class Products(Fusion):
     """Emits matrix products."""
@@ -54,8 +57,16 @@ class Products(Fusion):
             base_c = self.b.mul(self.offset(indices, c[:-2]), self.m.int(inner * columns))
             base = self.b.mul(self.offset(indices, batch), self.m.int(rows * columns))
             if use_blas:
-                self._gemm(dtype, [self._at(addresses[0], base_a, dtype), self._at(addresses[1], base_c, dtype), self._at(address, base, dtype)],
-                           rows, inner, columns)
+                def some(first: Any, count: int) -> None:
+                    places = (self.b.add(base_a, self.b.mul(first, self.m.int(inner))), base_c, self.b.add(base, self.b.mul(first, self.m.int(columns))))
+                    self._gemm(dtype, [self._at(x, i, dtype) for x, i in zip((*addresses, address), places)], count, inner, columns)
+                    self.m.worked(count * inner * columns // GEMM_SPEED)
+
+                part = max(LONGEST_GEMM // (inner * columns), 1)  # an interrupt waits for no more than this
+                whole, rest = divmod(rows, part)
+                self.loop(whole, lambda k: some(self.b.mul(k, self.m.int(part)), part))
+                if rest:
+                    some(self.m.int(whole * part), rest)
                 return
 
             def row(i: Any) -> None:

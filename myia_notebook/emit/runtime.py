@@ -10,8 +10,10 @@ to the next (`_spare`: its address; 16 MiB at most), so that a call pays for no 
 """
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
+from pathlib import Path
 
 from myia_notebook.emit.jit import TABLE
 
@@ -22,14 +24,17 @@ SPARE = ctypes.addressof(_spare)
 
 
 def memory_limit() -> int:
-    """Bytes that one program may take: half of the machine's memory, or MYIA_MEMORY_LIMIT (bytes)."""
-    given = os.environ.get("MYIA_MEMORY_LIMIT")
-    if given:
-        return int(given)
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-    except (ValueError, OSError, AttributeError):
-        return 4 << 30
+    """Bytes that one program may take for its values; its frames may take a fourth of it. MYIA_MEMORY_LIMIT, or half of the memory of the machine or of its container."""
+    given = os.environ.get("MYIA_MEMORY_LIMIT", "").strip()
+    if given.isdecimal():
+        return min(int(given), 1 << 62)
+    sizes = []
+    with contextlib.suppress(ValueError, OSError, AttributeError):
+        sizes.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        with contextlib.suppress(ValueError, OSError):
+            sizes.append(int(Path(path).read_text()))
+    return min(sizes, default=8 << 30) // 2
 
 
 _limit = ctypes.c_int64(memory_limit())
@@ -113,7 +118,8 @@ define internal i64 @myia_stack_grow(i64 %size, ptr %stack, ptr %sp, ptr %room, 
   %double = shl i64 %have, 1
   %least = add i64 %size, 32768
   %want = add i64 %double, %least
-  %over = icmp ugt i64 %want, %limit
+  %part = lshr i64 %limit, 2
+  %over = icmp ugt i64 %want, %part
   br i1 %over, label %no, label %try
 try:
   %p0 = inttoptr i64 %old to ptr
