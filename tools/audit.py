@@ -13,8 +13,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np  # noqa: E402
 
-from tests.ops.audit import check_derivatives, check_value  # noqa: E402
-from tests.ops.catalog import Draw, makers  # noqa: E402
+from tests.ops.audit import check_value  # noqa: E402
+from tests.ops.catalog import makers  # noqa: E402
+from tests.ops.draw import Draw  # noqa: E402
+from tests.ops.gradcheck import check_derivatives  # noqa: E402
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ The equations are not written down twice: a rule is run on operands named x, y, 
 """
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -29,6 +30,7 @@ from myia_notebook.ops.primitive import (
     Structural,
 )
 from myia_notebook.ops.table import OPERATIONS, PRIMITIVES
+from tests.ops.gradcheck import FIGURES
 from tests.ops.kinks import KINKS
 
 _INFIX = {"add": (" + ", 1), "subtract": (" − ", 1), "multiply": ("·", 2), "strong_multiply": ("·", 2), "divide": "/", "strong_divide": "/", "power": "^",
@@ -239,12 +241,25 @@ def operations() -> str:
         lines.append("| " + " | ".join(c.replace("|", "\\|") for c in cells) + " |")
     lines += ["", "## Kinks of the library", "", "| name | convention |", "|---|---|"]
     lines += [f"| `{n}` | {kinks_of(n)} |" for n in dict.fromkeys(k.operation for k in KINKS) if n not in PRIMITIVES]
+    lines += checked()
     lines += ["", "## Names", "", "Python's, NumPy's, math's and scipy's functions that stand for primitives or for compositions of them:", ""]
     groups: dict[str, list[str]] = {}
     for python, operation in OPERATIONS.items():
         groups.setdefault(_module(python, operation.name), []).append(operation.name)
     lines += [f"* **{module}**: {', '.join(f'`{n}`' for n in sorted(set(names)))}" for module, names in sorted(groups.items())]
     return "\n".join([*lines, ""])
+
+
+def checked() -> list[str]:
+    """How good the derivatives are: the figures that tools/gradcheck.py measured."""
+    families = json.loads(FIGURES.read_text())["families"]
+    lines = ["", "## How good the derivatives are", "", "Every operation is differentiated on random arguments by both modes, and twice by every nesting of them, and compared with differences",
+             "of order 8 in 80-bit floats (special functions by mpmath), whose own error is measured and at least ten times below the bound. Errors are relative,",
+             "without a floor. The tests assert 1e-8 for first and 1e-6 for second derivatives; the worst that `tools/gradcheck.py` met:", "",
+             "| family | operations | derivatives compared | worst first | worst second |", "|---|---|---|---|---|"]
+    rows = [*families.items(), ("**all**", {"operations": sum(r["operations"] for r in families.values()), "derivatives": sum(r["derivatives"] for r in families.values()),
+                                            "first": max(r["first"] for r in families.values()), "second": max(r["second"] for r in families.values())})]
+    return lines + [f"| {name} | {r['operations']} | {r['derivatives']} | {r['first']:.0e} | {r['second']:.0e} |" for name, r in rows]
 
 
 def _module(python: Any, name: str) -> str:

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from myia_notebook.infer.join import FunctionSet, Label, is_callable, is_union, join
+from myia_notebook.infer.recursion import components
 from myia_notebook.infer.structures import Data, Options, Ref
 from myia_notebook.infer.unions import constructor_graph, payload
-from myia_notebook.ir.graph import Constant, Graph
+from myia_notebook.ir.graph import Constant, Graph, reachable
 from myia_notebook.ir.types import List, Record, Scalar, Static, Structure, Tuple, Type, map_parts, parts
 from myia_notebook.ops.operation import Operation
 from myia_notebook.ops.primitive import Abstract
@@ -194,12 +195,25 @@ def method_graph(engine: Engine, function: Any) -> Graph:
     known = engine.methods.get(id(function))
     if known is None:
         from myia_notebook.infer.close import close
+        from myia_notebook.ops.functional import UNROLLED
         from myia_notebook.parse.parser import ParseSession, parse_function
         if engine.session is None:
             engine.session = ParseSession()
         known = engine.methods[id(function)] = close(parse_function(function, engine.session))
+        if function in UNROLLED:
+            _unroll_recursion(known)
         engine.add_cycles(known)
     return known
+
+
+def _unroll_recursion(graph: Graph) -> None:
+    """Its functions that call themselves get a context for each known value; its loops do not."""
+    graphs = reachable(graph)
+    component = components(graphs)
+    recursive = {component[g.id] for g in graphs if g.kind == "function"} - {-1}
+    for g in graphs:
+        if component[g.id] in recursive:
+            g.flags["unroll"] = True
 
 
 def intern(engine: Engine, t: Type) -> Type:

@@ -166,17 +166,25 @@ def _accumulate(xs, function=None, *, initial=None):  # type: ignore[no-untyped-
     return out
 
 
-def _product(*lists):  # type: ignore[no-untyped-def]
+def _product(*lists, repeat=1):  # type: ignore[no-untyped-def]
+    return _extended_by([()], lists * repeat)
+
+
+def _extended_by(tuples, lists):  # type: ignore[no-untyped-def]
     if len(lists) == 0:
-        return [()]
-    return [(x, *rest) for x in lists[0] for rest in _product(*lists[1:])]
+        return tuples
+    return _extended_by([(*t, x) for t in tuples for x in lists[0]], lists[1:])
 
 
 def _combinations(xs, r):  # type: ignore[no-untyped-def]
-    items = list(xs)
+    return [t for t, _ in _chosen(list(xs), [((), 0)], r)]
+
+
+def _chosen(items, tuples, r):  # type: ignore[no-untyped-def]
+    """Each tuple with one of the items from its position on, r times."""
     if r == 0:
-        return [()]
-    return [(items[i], *rest) for i in range(len(items)) for rest in _combinations(items[i + 1:], r - 1)]
+        return tuples
+    return _chosen(items, [((*t, items[i]), i + 1) for t, k in tuples for i in range(k, len(items))], r - 1)
 
 
 def _starmap(function, xs):  # type: ignore[no-untyped-def]
@@ -187,6 +195,8 @@ ANYWHERE: dict[Any, Callable[..., Any]] = {
     functools.reduce: _reduce, functools.partial: _partial, operator.itemgetter: _itemgetter, operator.attrgetter: _attrgetter, itertools.chain: _chain,
     itertools.pairwise: _pairwise, itertools.accumulate: _accumulate, itertools.product: _product, itertools.combinations: _combinations,
     itertools.starmap: _starmap}
+
+UNROLLED = frozenset((_product, _combinations))  # how deep they recurse is known, and each depth has types of its own
 
 WITH_KEYWORDS: dict[Any, tuple[tuple[str, Callable[..., Any]], ...]] = {
     sorted: (("key", _sorted), ("reverse", _sorted)), sum: (("start", _sum),),
@@ -239,4 +249,4 @@ def _has_no_number(t: Type) -> bool:
     return is_ordered(t) or isinstance(t, Record) and t.structure.kind == "dataclass"
 
 
-__all__ = ["FUNCTIONAL", "function_for", "is_ordered"]
+__all__ = ["FUNCTIONAL", "UNROLLED", "function_for", "is_ordered"]

@@ -16,7 +16,7 @@ from myia_notebook.ops.masked import count as count_selected
 from myia_notebook.ops.masked import is_masked, under_mask
 from myia_notebook.ops.operation import Operation
 from myia_notebook.ops.primitive import UNKNOWN
-from myia_notebook.ops.records import dict_function, is_dict
+from myia_notebook.ops.records import dict_function, is_dict, merged_dicts
 
 Keywords = dict[str, Expr]
 
@@ -516,7 +516,19 @@ def _abs(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
 
 
 def _round(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
-    takes("round", arguments, keywords, 1)
+    """round(x) is an int; round(x, n) is Python's on Python's numbers and NumPy's on NumPy's."""
+    digits = {k: v for k, v in keywords.items() if k != "ndigits"}
+    arguments = [*arguments, *(v for k, v in keywords.items() if k == "ndigits")]
+    takes("round", arguments, digits, 1, 2)
+    x = arguments[0]
+    n = require_static(arguments[1], "the number of digits of round") if len(arguments) == 2 else None
+    if n is not None:
+        if not isinstance(x.type, Scalar) or isinstance(n, bool) or not isinstance(n, int):
+            raise error("M301", operation="round", types=f"{x.type} and {n!r}", hint="round takes a number and an int; of arrays, write np.round(x, n)")
+        if is_weak_scalar(x):
+            return apply("python_round", convert(x, INT) if x.type.dtype == "bool" else x, static=[n])
+        from myia_notebook.ops.table import OPERATIONS
+        return OPERATIONS[np.round].expand(builder, [x, known(builder, n)], {})
     return convert(apply("whole", apply("rint", arguments[0])), INT) if arguments[0].type != INT else arguments[0]
 
 
@@ -640,6 +652,13 @@ def apply_index(x: Expr, spec: tuple[Any, ...], positions: list[Expr]) -> Expr:
     return builder.expr(builder.apply(PRIMITIVES["index"], x.node, builder.constant(spec), *(p.node for p in positions)))
 
 
+def _or(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
+    """Bits; of two dicts, their union."""
+    if all(is_dict(x.type) for x in arguments):
+        return merged_dicts(builder, [(None, x) for x in arguments])
+    return _operator("|", "bitwise_or")(builder, arguments, keywords)
+
+
 def _compare(symbol: str, name: str) -> Any:
     return lambda builder, arguments, keywords: _numbers(symbol, name, *arguments)
 
@@ -657,7 +676,7 @@ OPERATORS: dict[Any, Operation] = {
     operator.pos: Operation("+", _positive, "+", False),
     operator.invert: Operation("~", _unary("~", "invert"), "~", False),
     operator.and_: Operation("&", _operator("&", "bitwise_and"), "&", True),
-    operator.or_: Operation("|", _operator("|", "bitwise_or"), "|", True),
+    operator.or_: Operation("|", _or, "|", True),
     operator.xor: Operation("^", _operator("^", "bitwise_xor"), "xor", True),
     operator.lshift: Operation("<<", _operator("<<", "left_shift"), "<<", True),
     operator.rshift: Operation(">>", _operator(">>", "right_shift"), ">>", True),

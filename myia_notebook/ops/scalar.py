@@ -14,7 +14,7 @@ import numpy as np
 from myia_notebook.ir.types import Array
 from myia_notebook.ops.elementwise import POSITIVE_1, POSITIVE_2, UNIT_1, arithmetic, checked, function_of_one, function_of_two, number, on_values
 from myia_notebook.ops.expression import Expr, apply
-from myia_notebook.ops.primitive import Elementwise, FromBackpropagator, NotDifferentiable, Primitive, Sample
+from myia_notebook.ops.primitive import Elementwise, FromBackpropagator, Kernel, NotDifferentiable, Primitive, Sample
 from myia_notebook.ops.promotion import as_float
 
 STEP = NotDifferentiable("a step function: its derivative is zero almost everywhere")
@@ -295,11 +295,21 @@ def _integral(x: Any) -> Any:
 
 whole = checked(trunc, "whole", _integral, "fits_int", "M702", "cannot convert NaN, infinity or a float beyond 64 bits to an integer")
 
+
+
+def _python_round(x: Any, n: int) -> Any:
+    """Correctly rounded in decimal, half to even, as Python's `round` is; `n` is known before running."""
+    return _wrap(round)(int(x), n) if isinstance(x, (int, np.integer)) else round(float(x), n)
+
+
+python_round = Primitive("python_round", lambda arguments: arithmetic("python_round", 1, number)(arguments[:1]), _python_round, STEP, STEP, Kernel("python_round"), "round", False,
+                         frozenset(), (Sample((2.675, 2)), Sample((-1250.0, -2)), Sample((1350, -2))), "Python, round")
+
 FAMILY: tuple[Primitive, ...] = (
     add, subtract, multiply, divide, floor_divide, mod, negative, power, strong_multiply, strong_divide, absolute, sign, sqrt, cbrt, exp, exp2,
     expm1, log, log2, log10, log1p, sin, cos, tan, arcsin, arccos, arctan, sinh, cosh, tanh, arcsinh, arccosh, arctanh, erf, erfc, lgamma, gamma, floor, ceil,
     trunc, rint, maximum, minimum, arctan2, hypot, where, python_divide, python_floor_divide, python_mod, python_power, math_sqrt, math_log,
     math_log2, math_log10, math_log1p, math_asin, math_acos, math_acosh, math_atanh, math_exp, math_exp2, math_expm1, math_sinh, math_cosh, math_sin,
-    math_cos, math_tan, math_gamma, math_lgamma, math_mod, whole)
+    math_cos, math_tan, math_gamma, math_lgamma, math_mod, whole, python_round)
 
 

@@ -1,28 +1,19 @@
 """Random calls of everything that the table of the language names: the text of an expression in x0, x1, … and values for those.
 
 Functions with a signature that NumPy itself tells (ufuncs; reductions, which have `axis` and `keepdims`) get their calls from it, so a new entry of the
-table is audited by itself; the others stand in `MAKERS`, and a name that is nowhere fails `test_catalog.test_every_name_has_calls`.
+table is audited by itself; the others stand in `MAKERS` and in `catalog_more`, and a name that is nowhere fails `test_catalog.test_every_name_has_calls`.
 """
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from myia_notebook.ops.table import OPERATIONS
-from tests.ops.draw import Draw
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """`text` is an expression in x0, x1, …; `is_smooth` says that the arguments are floats at a point where it has derivatives."""
-
-    text: str
-    arguments: tuple[Any, ...]
-
+from tests.ops.catalog_more import MORE, NO_CALLS, SYNTAX
+from tests.ops.draw import Call, Draw
 
 DOMAINS: dict[str, tuple[float, float]] = {  # where ufuncs are smooth
     "sqrt": (0.2, 3), "cbrt": (0.2, 3), "log": (0.2, 3), "log2": (0.2, 3), "log10": (0.2, 3), "log1p": (-0.8, 3), "arcsin": (-0.9, 0.9), "arccos": (-0.9, 0.9),
@@ -453,14 +444,30 @@ MAKERS |= {
     np.linalg.tensordot: _pair("np.linalg.tensordot(x0, x1, axes=1)", lambda d: d.shape(1, 2), lambda d, a: (a[-1], 2)),
     np.isposinf: ufunc("np.isposinf", 1), np.isneginf: ufunc("np.isneginf", 1), np.fix: ufunc("np.fix", 1), np.real: _unary("np.real(x0)", 1),
 }
+LINEAR = frozenset((np.matmul, np.dot, np.inner, np.outer, np.vdot, np.tensordot, np.einsum, np.trace, np.kron, np.cross, np.matvec, np.vecdot))
+
+
 def makers() -> dict[str, tuple[Any, Maker]]:
-    """By name of the operation: the Python function and a maker of calls, for what NumPy and scipy name."""
+    """By name: the Python function (None for syntax) and a maker of calls, for everything that the table names and for networks."""
     found: dict[str, tuple[Any, Maker]] = {}
     for f, operation in OPERATIONS.items():
-        made = maker_of(f)
-        if made is not None:
-            found[expression_of(f, operation.name)] = (f, made)
-    return found
+        if f in MORE or operation.name in NO_CALLS:
+            continue
+        found[expression_of(f, operation.name)] = (f, maker_of(f))
+    return found | {f"{f.__module__.removeprefix('myia_notebook.').lstrip('_')}.{f.__name__}": (f, m) for f, m in MORE.items()} | {n: (None, m) for n, m in SYNTAX.items()}
+
+
+def family_of(name: str, f: Any) -> str:
+    """A room of the library."""
+    module = name.split(".")[0]
+    if module == "np":
+        if isinstance(f, np.ufunc) and f.signature is None:
+            return "NumPy, elementwise"
+        if name.startswith("np.linalg.") or f in LINEAR:
+            return "NumPy, linear algebra"
+        parameters = {} if isinstance(f, (np.ufunc, type)) or f in (np.array, np.arange) else inspect.signature(f).parameters
+        return "NumPy, reductions" if "axis" in parameters and "keepdims" in parameters else "NumPy, shapes and the rest"
+    return {"special": "scipy.special", "math": "math", "nn": "networks", "random": "random numbers"}.get(module, "Python: operators, builtins, subscripts, methods")
 
 
 def expression_of(f: Any, name: str) -> str:
@@ -472,7 +479,7 @@ def expression_of(f: Any, name: str) -> str:
     return name
 
 
-def maker_of(f: Any) -> Maker | None:
+def maker_of(f: Any) -> Maker:
     if f in MAKERS:
         return MAKERS[f]
     name = getattr(f, "__name__", "")
@@ -482,7 +489,7 @@ def maker_of(f: Any) -> Maker | None:
         module = "np." if getattr(np, name, None) is f else "special."
         return ufunc(module + name, f.nin)
     if isinstance(f, type) or not (getattr(f, "__module__", "") or "").startswith(("numpy", "scipy")):
-        return None
+        raise LookupError(f"{f} has no calls: give it a maker in tests/ops/catalog_more.py")
     parameters = inspect.signature(f).parameters
     if "axis" in parameters and "keepdims" in parameters:
         return reduction(("np." if f.__module__ == "numpy" else "special.") + name, True)

@@ -1,12 +1,21 @@
 """A source of random arrays, shapes and axes, in every layout and with every special value; or smooth ones, to differentiate at."""
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 DTYPES = ("float64", "float32", "int64", "int32", "bool")
 SPECIAL = (0.0, -0.0, np.nan, np.inf, -np.inf, 1.0, -1.0, 0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`text` is an expression in x0, x1, …, which stand for the arguments."""
+
+    text: str
+    arguments: tuple[Any, ...]
 
 
 class Draw:

@@ -136,4 +136,22 @@ class Special:
         return getattr(special, name)
 
 
-EXTENDED, SPECIAL = Extended(), Special()
+class Math:
+    """`math`, of 80-bit floats: NumPy's functions under its names."""
+
+    NAMES = {"acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atan2": "arctan2", "atanh": "arctanh", "pow": "power"}
+    erf, erfc, lgamma, gamma = map(staticmethod, (Special.erf, Special.erfc, Special.gammaln, Special.gamma))
+
+    @staticmethod
+    def dist(p: Any, q: Any) -> Any:
+        return np.sqrt(sum((a - b) ** 2 for a, b in zip(p, q)))
+
+    @staticmethod
+    def log(x: Any, base: Any = None) -> Any:
+        return np.log(x) if base is None else np.log(x) / np.log(base)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, self.NAMES.get(name, name))
+
+
+EXTENDED, SPECIAL, MATH = Extended(), Special(), Math()

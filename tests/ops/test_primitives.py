@@ -134,11 +134,8 @@ def test_gradient_and_second_derivative(primitive: Primitive, sample: Sample, nu
         assert type_of_value(found) == sensitivity(scalar.parameters[wrt].type)
         native = compile_cpu(lower(optimize(first)))(*inputs)
         np.testing.assert_allclose(native, found, rtol=1e-5 if single else 1e-12, atol=1e-12)
-        if not single and primitive.name not in NO_SECOND:
+        if not single:
             _second(first, inputs, wrt)
-
-
-NO_SECOND = {"reduce_prod", "product_of_others"}  # the adjoint of product_of_others is refused by name
 
 
 def _second(first: Graph, inputs: list[Any], wrt: int) -> None:
