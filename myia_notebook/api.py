@@ -133,9 +133,18 @@ class Caller(Direct):
     def _call_slowly(self, /, *args: Any, **kwargs: Any) -> Any:
         """The call when machine code cannot answer it at once: finds or makes the specialization."""
         values = self._bind(args, kwargs)
-        specialization = self._specialize(values)
-        self._remember(specialization)
-        result = specialization.run(*(runtime(values[i], t) for i, t in zip(specialization.data, specialization.takes)))
+        try:
+            specialization = self._specialize(values)
+            self._remember(specialization)
+            result = specialization.run(*(runtime(values[i], t) for i, t in zip(specialization.data, specialization.takes)))
+        except RecursionError as problem:
+            if isinstance(problem, MyiaError):
+                raise
+            raise error("M305", type="a value, or a program, nested this deeply", hint="nest tuples and lists less deeply") from None
+        except MemoryError as problem:
+            if isinstance(problem, MyiaError):
+                raise
+            raise error("M707", message=str(problem) or "the values of this program") from None
         return result if specialization.convert is None else specialization.convert(result)
 
     def __reduce__(self) -> Any:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from myia_notebook.errors import MyiaError, error
-from myia_notebook.parse.source import roomy_parser
+from myia_notebook.parse.source import with_room
 from myia_notebook.provenance import Span
 
 _counter = itertools.count(1)
@@ -48,8 +48,7 @@ def register_source(text: str, name: str) -> str:
 
 def parse_cell(text: str, filename: str) -> ast.Module:
     try:
-        with roomy_parser():
-            return ast.parse(text, filename)
+        return with_room(lambda: ast.parse(text, filename))
     except SyntaxError as problem:
         line, column = problem.lineno or 1, max((problem.offset or 1) - 1, 0)
         span = Span(line, column, problem.end_lineno or line, max((problem.end_offset or 0) - 1, column + 1), filename)
@@ -96,10 +95,11 @@ def _run_statement(statement: ast.stmt, text: str, namespace: dict[str, Any], fi
     if isinstance(statement, ast.AsyncFunctionDef):
         raise source.fault("M102", statement, construct="'async def'", instead="write 'def'")
     try:
-        with roomy_parser():
-            code = compile(ast.Module([statement], []), filename, "exec", flags, dont_inherit=True)
+        code = with_room(lambda: compile(ast.Module([statement], []), filename, "exec", flags, dont_inherit=True))
     except SyntaxError as problem:
         raise source.fault("M101", statement, message=problem.msg) from None
+    except (RecursionError, MemoryError):
+        raise source.fault("M101", statement, message="the statement is nested too deeply for Python's own compiler") from None
     exec(code, namespace)
     if isinstance(statement, ast.FunctionDef) and is_function(made := namespace.get(statement.name)):
         if isinstance(made, Gradient):  # @custom_gradient

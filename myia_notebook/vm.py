@@ -127,6 +127,8 @@ class Machine:
             with np.errstate(all="ignore"):
                 return self._loop(graph, list(arguments))
         except MemoryError as problem:
+            if isinstance(problem, MyiaError):
+                raise
             raise error("M707", message=str(problem) or "the stack of the interpreter") from None
 
     def _enter(self, graph: Graph, arguments: list[Any]) -> tuple[_Code, list[Any]]:
@@ -199,8 +201,8 @@ def located(problem: Exception, span: Span | None, what: Any = "") -> Exception:
     if isinstance(problem, MyiaError):
         return with_span(problem, span)
     for kind, code in _RAISES.items():
-        if isinstance(problem, kind):
-            return error(code, span, message=str(problem))
+        if isinstance(problem, kind):  # the C library's own words, (34, 'Numerical result out of range'), are as math says them
+            return error(code, span, message="math range error" if kind is OverflowError and len(problem.args) == 2 else str(problem))
     return error("M800", span, message=f"{type(problem).__name__} in {what!r}: {problem}")
 
 

@@ -35,6 +35,7 @@ BRANCH, PARTIAL = PRIMITIVES["branch"], PRIMITIVES["partial"]
 SWITCH, MAKE_TUPLE = PRIMITIVES["switch"], PRIMITIVES["make_tuple"]
 MAX_CONTEXTS, MAX_VALUES, MAX_UNROLLED = 5000, 24, 1000
 NEEDS_VALUE = "M306"
+_OF_SHAPES = ("M401", "M402", "M403")
 _UNROLLING_MAY_MEND = ("M301", "M302", "M303", "M306", "M307", "M308", "M401", "M402", "M403")
 _MAY_PASS = ("M301", "M302", "M303", "M304", "M401")
 """What is wrong with a type while a recursion is being inferred may be right when the type has grown."""
@@ -747,7 +748,8 @@ def _inferred(root: Graph, arguments: list[Abstract], session: Any) -> tuple[Eng
     """A loop is one graph for all its steps and a program is one for all its inputs, unless that has no type: because a step needs the counter's
     value (`x[:i]`), or changes a type (`x = np.concatenate((x, x))`), or a shape is an input (`np.linspace(0, 1, n)`). Then loops are unrolled, from
     the innermost outwards: their graphs get a context for each known value; and then inputs are fixed: the program is one for their values.
-    `flags["fixed"]` of the result has their positions. At last a slice of known length (`x[i:i + 3]`) is checked at run time to be that long."""
+    `flags["fixed"]` of the result has their positions. At last a slice of known length (`x[i:i + 3]`) is checked at run time to be that long.
+    Where nothing helps, the first problem is told; but one of shapes that fixed inputs have (`np.zeros(-1)`) is the user's own."""
     from myia_notebook.infer.monomorphize import monomorphize
     first: MyiaError | None = None
     engine: Engine | None = None
@@ -760,7 +762,8 @@ def _inferred(root: Graph, arguments: list[Abstract], session: Any) -> tuple[Eng
                 typed.flags["fixed"] = tuple(sorted(fixed or ()))
                 return engine, typed
             except MyiaError as problem:
-                first = first or problem
+                if first is None or fixed and first.code == NEEDS_VALUE and problem.code in _OF_SHAPES:
+                    first = problem
                 more = engine.cycle_around_culprit() if problem.code in _UNROLLING_MAY_MEND and not checks_windows else frozenset()
                 if not more:
                     break

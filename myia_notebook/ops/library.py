@@ -60,6 +60,14 @@ def _shape_argument(given: list[Expr], what: str) -> tuple[int, ...]:
     return shape
 
 
+def _sizes(given: list[Expr]) -> tuple[int, ...]:
+    """The shape of an array to be made: no size is negative."""
+    shape = _shape_argument(given, "the shape")
+    if any(n < 0 for n in shape):
+        raise error("M402", message=f"negative dimensions are not allowed: {shape}")
+    return shape
+
+
 def _reshape(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
     """np.reshape(x, shape) and x.reshape(*shape)"""
     if set(keywords) - {"shape"} or not arguments:
@@ -139,7 +147,7 @@ def _squeeze(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Exp
 
 def _broadcast(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
     bound = bind("np.broadcast_to", ("array", "shape"), arguments, keywords)
-    shape = _shape_argument(needed("np.broadcast_to", bound, "shape"), "the shape")
+    shape = _sizes(needed("np.broadcast_to", bound, "shape"))
     return apply("broadcast_to", strong(as_array(bound["array"])), static=[shape])
 
 
@@ -173,7 +181,7 @@ def _stack(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
 def _filled(name: str, value: float) -> Expand:
     def expand(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
         bound = bind(name, ("shape", "dtype"), arguments, keywords)
-        shape = _shape_argument([bound["shape"]], "the shape")
+        shape = _sizes([bound["shape"]])
         return spread(constant_of(builder, value, dtype_of(bound.get("dtype"), "float64")), shape)
     return expand
 
@@ -183,14 +191,14 @@ def _filled_like(name: str, value: float) -> Expand:
         bound = bind(name, ("a", "dtype", "shape"), arguments, keywords)
         x = as_array(bound["a"])
         require_number(name, x)
-        shape = _shape_argument([bound["shape"]], "the shape") if "shape" in bound else shape_of(x)
+        shape = _sizes([bound["shape"]]) if "shape" in bound else shape_of(x)
         return spread(constant_of(builder, value, dtype_of(bound.get("dtype"), dtype_name(x))), shape)
     return expand
 
 
 def _full(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
     bound = bind("np.full", ("shape", "fill_value", "dtype"), arguments, keywords)
-    shape = _shape_argument([bound["shape"]], "the shape")
+    shape = _sizes([bound["shape"]])
     value = strong(as_array(needed("np.full", bound, "fill_value")[0]))
     require_number("np.full", value)
     return spread(of_dtype(value, dtype_of(bound.get("dtype"), dtype_name(value))), shape)
@@ -200,7 +208,7 @@ def _full_like(builder: Builder, arguments: list[Expr], keywords: Keywords) -> E
     bound = bind("np.full_like", ("a", "fill_value", "dtype", "shape"), arguments, keywords)
     x, value = as_array(bound["a"]), as_array(needed("np.full_like", bound, "fill_value")[0])
     require_number("np.full_like", x, value)
-    shape = _shape_argument([bound["shape"]], "the shape") if "shape" in bound else shape_of(x)
+    shape = _sizes([bound["shape"]]) if "shape" in bound else shape_of(x)
     return spread(of_dtype(value, dtype_of(bound.get("dtype"), dtype_name(x))), shape)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 import ast
 import linecache
 import sys
+import threading
 import types
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from myia_notebook.errors import error
 from myia_notebook.parse.subset import SourceText
@@ -15,15 +15,28 @@ from myia_notebook.parse.subset import SourceText
 _trees: dict[str, tuple[str, ast.Module, SourceText]] = {}
 
 
-@contextmanager
-def roomy_parser() -> Iterator[None]:
-    """Python's own parser and compiler with more room for nesting, within what the C stack bears."""
-    old = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(old, 6000))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(old)
+T = TypeVar("T")
+_room = threading.Lock()
+
+
+def with_room(parse: Callable[[], T]) -> T:
+    """`parse()`, Python's own parser or compiler. Where it finds the text nested too deeply, it gets more room, within what the C stack bears. The recursion
+    limit is one for the whole process, and CPython gives up (SystemError) when it changes under a parser: so it is changed by one thread at a time, and
+    only when needed; whoever was disturbed by it starts again."""
+    for _ in range(8):
+        try:
+            return parse()
+        except SystemError:
+            continue
+        except RecursionError:
+            break
+    with _room:
+        old = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(old, 6000))
+        try:
+            return parse()
+        finally:
+            sys.setrecursionlimit(old)
 
 
 def module_ast(filename: str) -> tuple[ast.Module, SourceText]:
@@ -34,8 +47,7 @@ def module_ast(filename: str) -> tuple[ast.Module, SourceText]:
     known = _trees.get(filename)
     if known is None or known[0] != text:
         try:
-            with roomy_parser():
-                known = _trees[filename] = (text, ast.parse(text), SourceText(text, filename))
+            known = _trees[filename] = (text, with_room(lambda: ast.parse(text)), SourceText(text, filename))
         except SyntaxError:
             raise error("M802", message=f"the source of {filename} changed since the function was defined", hint="define it again") from None
         except (RecursionError, MemoryError):
