@@ -18,9 +18,11 @@ from typing import Any
 import numpy as np
 
 from myia_notebook.boundary import ClosureValue, returned_value
+from myia_notebook.carried import Source, by_value, is_importable, is_inside, merged, put_back, sources, unpickled
 from myia_notebook.emit.call_result import MISS
 from myia_notebook.emit.vectorcall import Direct, direct, install
 from myia_notebook.errors import MyiaError, MyiaWarning, error
+from myia_notebook.foreign import as_known
 from myia_notebook.infer import structures
 from myia_notebook.infer.structures import has_parts, parts_of, structure_of
 from myia_notebook.infer.values import type_of_value
@@ -121,6 +123,8 @@ class Caller(Direct):
         self._derivatives: dict[tuple[str, str | None], Gradient] = {}
         """The derivatives that were asked for: `grad(f)(x)` in a loop compiles once."""
         self._dispatcher: Any = None
+        self._carried: list[Source] = []
+        """What came with this function from another process: it may go on to a third, as a scheduler hands it to its workers."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         native = self._native
@@ -148,11 +152,36 @@ class Caller(Direct):
         return result if specialization.convert is None else specialization.convert(result)
 
     def __reduce__(self) -> Any:
-        """Copies and pickles hold the function and what is asked of it; what was compiled is compiled again. A decorated function of a module goes by its name."""
-        name = getattr(self, "__qualname__", "")
-        if name and getattr(sys.modules.get(getattr(self, "__module__", "")), name, None) is self:
+        """Pickles hold the function and what is asked of it, with the source that a worker has not; what was compiled is compiled again. A decorated
+        function of a module goes by its name. See `carried`."""
+        name = self._global_name()
+        if name and self.__module__ != "__main__":
             return name
-        return _restored, (type(self), {k: v for k, v in self.__dict__.items() if k not in _OWN})
+        if not (isinstance(self._function, (ClosureValue, Caller)) or is_importable(getattr(self._function, "__func__", self._function))):
+            data = by_value(self)
+            if data is not None:
+                return unpickled, (data,)
+            if name and not is_inside():
+                return name
+        return _blank, (type(self),), {**self._asked(), "_carried": merged(self._carried, sources(self._function))}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        put_back(self._carried)
+
+    def __copy__(self) -> Any:
+        """A function of a module, or of the notebook, is its own copy, as functions are in Python."""
+        return self if self._global_name() else _restored(type(self), self._asked())
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.__copy__()
+
+    def _global_name(self) -> str:
+        name = getattr(self, "__qualname__", "")
+        return name if name and getattr(sys.modules.get(getattr(self, "__module__", "")), name, None) is self else ""
+
+    def _asked(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k not in _OWN}
 
     def _remember(self, specialization: Specialization) -> None:
         """The next call tries the machine-code entry of this specialization first (`emit.call`)."""
@@ -194,7 +223,7 @@ class Caller(Direct):
             name = getattr(self._function, "__name__", "the function")
             raise error("M501", signature=f"{name}{self._signature}", problem=f"— {problem}") from None
         bound.apply_defaults()
-        return list(bound.arguments.values())
+        return [as_known(value) for value in bound.arguments.values()]
 
     def _specialize(self, values: list[Any]) -> Specialization:
         types = tuple(_key(v) for v in values)
@@ -240,6 +269,11 @@ class Caller(Direct):
 
 
 _OWN = frozenset(("_cache", "_fixed", "_lock", "_native", "_entered", "_signature", "_plain_count", "_dispatcher"))
+
+
+def _blank(cls: Any) -> Any:
+    """A caller that is not filled yet: what refers to itself is made in two steps."""
+    return _restored(cls, {})
 
 
 def _restored(cls: Any, state: dict[str, Any]) -> Any:

@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from myia_notebook.carried import filename_of
 from myia_notebook.errors import MyiaError, error
 from myia_notebook.ir.graph import Graph
 from myia_notebook.pipeline import Observer, Unit, compile_unit
@@ -236,7 +237,7 @@ def explain(f: Any, *args: Any, backend: str | None = None, check: bool = False)
     from myia_notebook.api import Caller, MyiaFunction, data_positions
     caller = f if isinstance(f, Caller) else MyiaFunction(f)
     code = getattr(caller._function, "__code__", None)
-    source = "".join(linecache.getlines(code.co_filename)) if code is not None else ""
+    source = "".join(linecache.getlines(filename_of(code))) if code is not None else ""
     values = caller._bind(args, {})
     try:
         unit, session = caller._unit(values)

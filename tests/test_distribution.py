@@ -66,7 +66,7 @@ def test_what_is_imported_is_required(setup: configparser.ConfigParser) -> None:
     """Directly, or by one that is (llvmlite by numba, traitlets by ipywidgets); the optional ones are guarded where they are imported."""
     required = {re.split(r"[<>=]", line)[0].replace("-", "_") for line in setup["options"]["install_requires"].split()}
     through_others = {"llvmlite", "traitlets", "comm"}
-    optional = {"scipy", "cupy", "torch"}
+    optional = {"scipy", "cupy", "torch", "cloudpickle"}
     imported = set().union(*map(imported_packages, (ROOT / "myia_notebook").rglob("*.py")))
     third_party = {name for name in imported if name not in sys.stdlib_module_names and name != "myia_notebook"}
     assert {name.lower() for name in third_party} - required - through_others - optional == set()

@@ -9,6 +9,7 @@ import types
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from myia_notebook.carried import filename_of
 from myia_notebook.errors import error
 from myia_notebook.parse.subset import SourceText
 
@@ -58,7 +59,7 @@ def module_ast(filename: str) -> tuple[ast.Module, SourceText]:
 def function_ast(function: Any) -> tuple[ast.FunctionDef | ast.Lambda, SourceText]:
     """The `def` or `lambda` of a Python function."""
     code: types.CodeType = function.__code__
-    tree, source = module_ast(code.co_filename)
+    tree, source = module_ast(filename_of(code))
     found = [node for node in ast.walk(tree) if _matches(node, code)]
     if len(found) > 1:
         found = [node for node in found if _contains_code(node, code)] or found
