@@ -6,6 +6,7 @@ defined, what it captures. Loops are visited twice: the first visit finds what i
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 FUNCTIONS = (ast.FunctionDef, ast.Lambda)
@@ -39,20 +40,85 @@ def parameters(args: ast.arguments) -> list[str]:
     return names + ([args.kwarg.arg] if args.kwarg else [])
 
 
-def _own_nodes(roots: list[ast.AST]) -> list[ast.AST]:
-    """All nodes below, without entering nested functions (their decorators and defaults are entered)."""
-    found: list[ast.AST] = []
-    stack = list(reversed(roots))
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What a node and all below it, without the insides of nested functions, bind (with items that they set, without them), set items of, and read."""
+
+    bound: tuple[str, ...] = ()
+    local: tuple[str, ...] = ()
+    items: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
+
+
+_NO_NAMES = _Names()
+_NAMELESS = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
+
+
+def _names(root: ast.AST) -> _Names:
+    """Kept on each node (syntax trees are never changed), so that asking at every level of a tree is linear. Iterative: trees may be deep."""
+    stack: list[tuple[ast.AST, list[ast.AST] | None]] = [(root, None)]
     while stack:
-        node = stack.pop()
-        found.append(node)
-        if isinstance(node, FUNCTIONS):
-            stack.extend(reversed(outer_parts(node)))
-        elif isinstance(node, COMPREHENSIONS):
-            stack.append(node.generators[0].iter)
+        node, children = stack.pop()
+        if "_names" in node.__dict__:
+            continue
+        if children is None:
+            children = _own_children(node)
+            stack.append((node, children))
+            stack.extend((c, None) for c in children)
         else:
-            stack.extend(reversed(list(ast.iter_child_nodes(node))))
-    return found
+            node._names = _combined(node, [c._names for c in children])  # type: ignore[attr-defined]
+    return root._names  # type: ignore[attr-defined, no-any-return]
+
+
+def _own_children(node: ast.AST) -> list[ast.AST]:
+    """The nodes right below, without entering nested functions (their decorators and defaults are entered)."""
+    if isinstance(node, FUNCTIONS):
+        return outer_parts(node)
+    if isinstance(node, COMPREHENSIONS):
+        return [node.generators[0].iter]
+    return [c for c in ast.iter_child_nodes(node) if not isinstance(c, _NAMELESS)]
+
+
+def _combined(node: ast.AST, below: list[_Names]) -> _Names:
+    bound, items, read = _own_names(node)
+    below = [b for b in below if b is not _NO_NAMES]
+    if not (bound or items or read):
+        if len(below) < 2:
+            return below[0] if below else _NO_NAMES
+    local = [n for n in bound if n not in items]
+    return _Names(_joined(bound, [b.bound for b in below]), _joined(local, [b.local for b in below]), _joined(items, [b.items for b in below]),
+                  _joined(read, [b.read for b in below]))
+
+
+def _joined(own: Iterable[str], below: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    """Each name once, in order."""
+    made = dict.fromkeys(own)
+    for names in below:
+        made.update(dict.fromkeys(names))
+    return tuple(made)
+
+
+def _own_names(node: ast.AST) -> tuple[list[str], list[str], list[str]]:
+    """What this very node binds, sets an item of, and reads."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store()):
+            return [name], [], []
+        case ast.Name(id=name, ctx=ast.Load()):
+            return [], [], [name]
+        case ast.FunctionDef(name=name):
+            return [name], [], captures(node)
+        case ast.Lambda():
+            return [], [], captures(node)
+        case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()):
+            return [name], [name], [name]
+        case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
+            return [name], [], []
+        case ast.ListComp() | ast.GeneratorExp() | ast.DictComp() | ast.SetComp():
+            return _walrus(node), [], comprehension_reads(node)
+        case ast.AugAssign(target=ast.Name(id=name)):
+            return [], [], [name]
+        case _:
+            return [], [], []
 
 
 def outer_parts(node: ast.FunctionDef | ast.Lambda) -> list[ast.AST]:
@@ -72,28 +138,12 @@ def local_names(roots: list[ast.AST]) -> list[str]:
 
 def assigned(roots: list[ast.AST], items: bool = True) -> list[str]:
     """Names bound by these statements (nested functions' own names excluded), each once, in order; with `items` those of which an item is set."""
-    names: list[str] = []
-    for node in _own_nodes(roots):
-        match node:
-            case ast.Name(id=name, ctx=ast.Store()):
-                names.append(name)
-            case ast.FunctionDef(name=name):
-                names.append(name)
-            case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()) if items:
-                names.append(name)
-            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
-                names.append(name)
-            case ast.ListComp() | ast.GeneratorExp() | ast.DictComp() | ast.SetComp():
-                names.extend(_walrus(node))
-            case _:
-                pass
-    return list(dict.fromkeys(names))
+    return list(_joined((), ((_names(r).bound if items else _names(r).local) for r in roots)))
 
 
 def subscripted(roots: list[ast.stmt]) -> list[str]:
     """Names of which these statements set an item."""
-    found = [n.value.id for n in _own_nodes(list(roots)) if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) and isinstance(n.value, ast.Name)]
-    return list(dict.fromkeys(found))
+    return list(_joined((), (_names(r).items for r in roots)))
 
 
 def _walrus(node: ast.AST) -> list[str]:
@@ -118,19 +168,7 @@ def captures(node: ast.FunctionDef | ast.Lambda) -> list[str]:
 
 def reads(roots: list[ast.AST]) -> list[str]:
     """Names read by these nodes; a nested function reads what it captures."""
-    names: list[str] = []
-    for node in _own_nodes(roots):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            names.append(node.id)
-        elif isinstance(node, FUNCTIONS):
-            names.extend(captures(node))
-        elif isinstance(node, COMPREHENSIONS):
-            names.extend(comprehension_reads(node))
-        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name):
-            names.append(node.value.id)
-        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            names.append(node.target.id)
-    return list(dict.fromkeys(names))
+    return list(_joined((), (_names(r).read for r in roots)))
 
 
 def leaves(statements: list[ast.stmt], kinds: tuple[type[ast.stmt], ...]) -> bool:

@@ -53,7 +53,7 @@ def test_on_the_simulator() -> None:
 
 @needs_numba_cuda
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("f", [*SCALARS, *map(grad, SCALARS)], ids=lambda f: repr(f)[:30])
+@pytest.mark.parametrize("f", [*SCALARS, *map(grad, SCALARS)], ids=lambda f: repr(f).split(" at ")[0].strip("<>"))
 def test_ptx_is_made_without_a_driver(f: Any, target: tuple[int, int]) -> None:
     ptx = Kernel.of(text_of(f, 1.5)).ptx(target)
     if ptx is None:
