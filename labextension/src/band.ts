@@ -94,7 +94,7 @@ function difference(changes: Change[]): HTMLElement {
   const box = h('div', 'my-change');
   for (const sign of ['−', '+'] as const) {
     const own = changes.filter(c => c.sign === sign);
-    for (const c of own.slice(0, LINES)) box.append(h('div', sign === '−' ? 'my-gone' : 'my-come', undefined, h('span', '', sign), document.createTextNode(` ${c.text}`)));
+    for (const c of own.slice(0, LINES)) box.append(h('div', sign === '−' ? 'my-gone' : 'my-come', undefined, h('span', '', `${sign} `), h('b', '', c.text)));
     if (own.length > LINES) box.append(h('div', 'my-more', `${sign} ${own.length - LINES} more`));
   }
   return box;

@@ -39,9 +39,14 @@ function element(t: Token, value: ValueOf): Element {
   }
 }
 
+const isWritten = (t: Token): boolean => t.kind === 'name' || (t.kind === 'text' && t.text.trim() !== '');
+
 export function row(tokens: Token[], value: ValueOf): Element[] {
   const out: Element[] = [];
+  let isWord = false; // words of a phrase, as in "body of f", keep their spaces: MathML drops them
   for (const t of tokens) {
+    if (isWord && isWritten(t)) { const space = m('mspace'); space.setAttribute('width', '0.3em'); out.push(space); }
+    isWord = isWritten(t);
     if (t.kind === 'sup') { const base = out.pop() ?? m('mrow'); out.push(m('msup', base, m('mrow', ...row(t.body, value)))); }
     else out.push(element(t, value));
   }

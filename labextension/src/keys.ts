@@ -13,7 +13,7 @@ export function act(v: Viewer, e: KeyboardEvent): void {
     ArrowRight: () => v.player.forward(), j: () => v.player.forward(), ArrowLeft: () => v.player.back(), k: () => v.player.back(), Home: () => { v.player.stop(); v.go(0); },
     End: () => { v.player.stop(); v.go(v.story()?.items.length ?? 0); }, ' ': () => v.player.toggle(), '[': () => v.enter(Math.max(0, v.stage - 1)), ']': () => v.enter(Math.min(stages - 1, v.stage + 1)),
     d: () => { v.mode = modes[(modes.indexOf(v.mode) + 1) % 3]; v.go(v.step); }, g: () => v.setGrid(!v.asGrid), c: () => v.compare(), t: () => v.turn(), o: () => v.main.foldAll(),
-    '+': () => v.main.pane.zoom(1.25), '=': () => v.main.pane.zoom(1.25), '-': () => v.main.pane.zoom(0.8), '0': () => v.main.pane.fit(), m: () => v.main.map.toggle(), s: () => v.save(), i: () => v.openInputs(), Backspace: () => v.back(), p: () => v.present(), '?': () => v.help(),
+    '+': () => v.main.pane.zoom(1.25), '=': () => v.main.pane.zoom(1.25), '-': () => v.main.pane.zoom(0.8), '0': () => v.main.pane.fit(), m: () => v.main.map.toggle(), s: () => v.save(), i: () => v.openInputs(), Backspace: () => v.back(), p: () => v.present(), h: () => v.predict(), '?': () => v.help(),
     '/': () => v.rail.searchField.focus(), n: () => v.nextHit(false), N: () => v.nextHit(true), f: () => { v.side.open(''); v.list()?.filter.focus(); }
   };
   if (e.key === 'Escape') { if (v.closeOverlay()) done(e); else if (document.activeElement !== v.root) { v.root.focus(); done(e); } return; }

@@ -5,7 +5,7 @@ import { svg } from './svg';
 
 export const KEYS: [string, string][] = [['← → or j k', 'step back, forward'], ['Home End', 'first, last step'], ['space', 'play, pause'], ['[ ]', 'previous, next stage'], ['1 – 7', 'a stage'],
   ['/', 'search, then n and N for the next and the one before'], ['F', 'filter the steps'], ['D', 'before, difference, after'], ['C', 'two stages side by side'], ['G', 'grid or whole graph'], ['T', 'turn the graph: down or to the right'],
-  ['Enter', 'into the graph; open or read a node'], ['arrows', 'inside the graph: from node to node'], ['Backspace', 'back to the node before'], ['O', 'open or close all functions'], ['+ − 0', 'zoom, fit'], ['M', 'map'], ['I', 'inputs: move the numbers of the call'], ['S', 'save the picture'], ['P', 'presentation'], ['?', 'this page'], ['Esc', 'close, back']];
+  ['Enter', 'into the graph; open or read a node'], ['arrows', 'inside the graph: from node to node'], ['Backspace', 'back to the node before'], ['O', 'open or close all functions'], ['+ − 0', 'zoom, fit'], ['M', 'map'], ['I', 'inputs: move the numbers of the call'], ['S', 'save the picture'], ['H', 'predict: values, types and the next step are hidden until clicked'], ['P', 'presentation'], ['?', 'this page'], ['Esc', 'close, back']];
 
 export function errorPage(s: Snapshot): HTMLElement {
   const box = h('div', 'my-error'), e = s.error;

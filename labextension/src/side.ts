@@ -5,7 +5,7 @@ import { errorPage } from './panes';
 import { NodeHooks, nodePage } from './properties';
 import { Model } from './replay';
 import { NodeView, Payload, Snapshot, Span } from './snapshot';
-import { codeListing, LineHooks, markRanges, sourceListing } from './sources';
+import { codeListing, LineHooks, markOrigins, markRanges, sourceListing } from './sources';
 import { StepList } from './steps';
 
 export class Side {
@@ -107,5 +107,6 @@ export class Side {
   mark(spans: Span[]): void {
     this.spans = spans;
     if (this.tab === 'Source') markRanges(this.page, spans);
+    else if (this.snapshot?.code.some(c => c.title === this.tab) && !this.page.matches(':hover')) markOrigins(this.page, spans);
   }
 }

@@ -26,7 +26,7 @@ export function codeListing(lines: string[], origin: number[], nodes: number[][]
   const pre = h('div', 'my-code');
   lines.slice(0, MOST).forEach((line, i) => {
     const row = h('div', '', undefined, numbered(i + 1), document.createTextNode(line));
-    if (origin[i]) row.addEventListener('pointerenter', () => hooks.origin(origin[i]));
+    if (origin[i]) { row.dataset.origin = String(origin[i]); row.addEventListener('pointerenter', () => hooks.origin(origin[i])); }
     if (nodes[i]?.length) row.addEventListener('pointerenter', () => hooks.nodes(nodes[i]));
     row.addEventListener('pointerleave', () => hooks.leave());
     pre.append(row);
@@ -44,4 +44,16 @@ export function markRanges(pre: Element, spans: Span[]): void {
     if (span && span[0] === span[2]) cell.replaceChildren(document.createTextNode(text.slice(0, span[1])), h('mark', '', text.slice(span[1], span[3])), document.createTextNode(text.slice(span[3])));
     else if (cell.children.length) cell.replaceChildren(document.createTextNode(text));
   });
+}
+
+/** Marks the lines of a listing that came from the lines of these ranges, and brings the first into view. */
+export function markOrigins(page: HTMLElement, spans: Span[]): void {
+  let first: HTMLElement | null = null;
+  page.querySelectorAll<HTMLElement>('div[data-origin]').forEach(row => {
+    const line = Number(row.dataset.origin), isLit = spans.some(s => line >= s[0] && line <= s[2]);
+    row.toggleAttribute('data-lit', isLit);
+    if (isLit) first ??= row;
+  });
+  const row = first as HTMLElement | null;
+  if (row && (row.offsetTop < page.scrollTop || row.offsetTop + row.offsetHeight > page.scrollTop + page.clientHeight)) page.scrollTop = Math.max(0, row.offsetTop - page.clientHeight / 2);
 }

@@ -13,6 +13,7 @@ import { LayoutPool, STOPPED } from './layout';
 import { helpPage, LEGEND, legendItem } from './panes';
 import { Picture } from './picture';
 import { Player } from './player';
+import { Prediction } from './predict';
 import { Rail } from './rail';
 import { nodeAt } from './replay';
 import { dotText, plain, saveMenu } from './save';
@@ -53,6 +54,7 @@ export class Viewer {
   private scene: Scene | null = null;
   private selected: number | null = null;
   private trail: number[] = [];
+  private prediction: Prediction | null = null;
   private lit: number[] = [];
   private hits: number[] = []; private hit = 0;
   private ends: (() => void)[] = [];
@@ -74,7 +76,7 @@ export class Viewer {
     this.rail = new Rail(data.stages, {
       stage: i => this.enter(i), search: text => this.search(text), next: back => this.nextHit(back), leave: () => this.root.focus(),
       tools: [['compare', 'two stages side by side (C)', () => this.compare()], ['turn', 'turn the graph (T)', () => this.turn()], ['map', 'map (M)', () => this.main.map.toggle()], ['save', 'save the picture of this step (S)', () => this.save()],
-        ['help', 'keys and legend (?)', () => this.help()], ['full', 'presentation (P)', () => this.present()]]
+        ['predict', 'predict: hide what comes until it is clicked (H)', () => this.predict()], ['help', 'keys and legend (?)', () => this.help()], ['full', 'presentation (P)', () => this.present()]]
     });
     this.band = new Band({ mode: m => { this.mode = m; void this.render(); }, grid: on => this.setGrid(on), go: step => this.go(step) });
     this.lineHooks = line;
@@ -180,7 +182,7 @@ export class Viewer {
     const s = this.snapshot(), story = this.story();
     if (!s || !story) return;
     const key = this.root.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset.key ?? '' : null;
-    const scene = (this.scene = story.scene(this.step, this.mode, this.asGrid && !this.other));
+    const whole = story.scene(this.step, this.mode, this.asGrid && !this.other), scene = (this.scene = this.prediction ? this.prediction.cover(s.stage, whole) : whole);
     this.player.draw(this.step, scene.item?.title ?? 'before the first step');
     this.band.draw({ story, scene, step: this.step, mode: this.mode, asGrid: this.asGrid, hasGrid: !this.other && (scene.grid !== null || !this.asGrid) && (s.stage === 'adjoint' || story.isRun) && story.items.length > 0, compared: this.other !== null });
     if (s.error) this.band.el.hidden = true;
@@ -253,6 +255,7 @@ export class Viewer {
   }
 
   private select(id: number, where: Picture): void {
+    if (this.prediction && this.scene && where === this.main && this.prediction.tell(this.snapshot()?.stage ?? '', this.scene, id)) { void this.render(); return; } // the first click answers
     this.selected = this.selected === id ? null : id;
     const view = this.selected === null ? undefined : where.nodeOf(id);
     this.side.select(view ? { view, model: where.model, value: where === this.main && this.scene ? this.scene.values(id) || (this.story()?.isRun ? 'not yet' : '') : view.value } : null);
@@ -281,7 +284,7 @@ export class Viewer {
   private fromSource(e: CustomEvent): void {
     const d = e.detail as { cell?: Element; line?: number; column?: number } | null, cell = this.host.closest('.jp-Cell');
     if (!d || !cell || d.cell !== cell) return;
-    if (typeof d.line !== 'number' || typeof d.column !== 'number') this.ring([]); else this.light(d.line, d.column);
+    if (typeof d.line !== 'number' || typeof d.column !== 'number') { this.ring([]); this.side.mark([]); } else { this.light(d.line, d.column); this.side.mark([[d.line, 0, d.line, 0]]); } // generated code too
   }
 
   // -- search
@@ -307,6 +310,16 @@ export class Viewer {
   }
 
   // -- help, saving, presentation
+
+  /** Covers what is to be foretold, or shows everything again. */
+  predict(): void {
+    this.prediction = this.prediction ? null : new Prediction();
+    this.root.toggleAttribute('data-predict', this.prediction !== null);
+    if (this.prediction) this.selected = null;
+    this.side.select(null);
+    if (this.prediction) this.side.open('');
+    void this.render().then(() => this.main.say(this.prediction ? 'Predict, then click a node to see. H shows everything.' : ''));
+  }
 
   help(): void {
     const open = this.root.querySelector('.my-help');

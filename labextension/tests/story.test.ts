@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { iterations } from '../src/execution';
 import { filtered, found, tied } from '../src/search';
+import { Prediction } from '../src/predict';
 import { Story } from '../src/story';
 import { plainText } from '../src/equation';
 import { payload, stage } from './payload';
@@ -86,5 +87,19 @@ describe('search and ties', () => {
     const y = stage(p, 'typed').final?.nodes.find(n => n.name === 'y');
     const kin = tied(y!, adjoint).map(id => adjoint.nodes.get(id)!);
     expect(kin.some(n => n.role === 'forward' && n.name === 'y')).toBe(true);
+  });
+});
+
+describe('predict mode', () => {
+  it('covers types, values and sensitivities until each is asked', () => {
+    const p = payload('closure'), s = new Story(p.stages, stage(p, 'adjoint')), scene = s.scene(s.items.length, 'after', true), prediction = new Prediction(), covered = prediction.cover('adjoint', scene);
+    const id = [...scene.model.nodes.values()].find(n => n.role === 'sensitivity' && n.value)!.id;
+    expect(scene.values(id)).not.toBe('?');
+    expect(covered.values(id)).toBe('?');
+    for (const n of covered.model.nodes.values()) if (n.kind !== 'constant') expect([n.value, n.type].every(t => t === '' || t === '?')).toBe(true);
+    expect(prediction.tell('adjoint', scene, id)).toBe(true);
+    expect(prediction.tell('adjoint', scene, id)).toBe(false);
+    expect(prediction.cover('adjoint', scene).values(id)).toBe(scene.values(id));
+    expect(prediction.cover('run', scene).values(id)).toBe('?');
   });
 });

@@ -341,3 +341,38 @@ def test_nothing_is_cut_at_any_width(page_with: Any, tmp_path: Path, width: int)
       boxes.forEach((a, i) => boxes.forEach((b, j) => { if (i < j && meet(a, b)) found.push(['overlap', said(i), said(j)]); }));
       return found; }""")
     assert problems == []
+
+
+def test_predict_mode_covers_values_until_they_are_clicked(page: Any, tmp_path: Path) -> None:
+    """H covers types, values and sensitivities and ends the list at the present step; a click on a node uncovers that node alone."""
+    show(page, LAYER, tmp_path, "adjoint")
+    steps = page.locator(".my-list li:not(.my-head)").count()
+    press(page, "h")
+    page.locator(".my[data-predict]").wait_for()
+    nodes = page.locator(".my-grid g.node .second")
+    expect(nodes.first).to_have_text("?")
+    assert set(nodes.all_text_contents()) <= {"?", ""} | {t for t in nodes.all_text_contents() if t.startswith("keeps")}
+    assert "0.6445" not in page.locator(".my-graphs").text_content() and "0.6445" not in page.locator(".my-band").text_content()
+    sensitivity = page.locator(".my-grid g.node.r-sensitivity").filter(has=page.locator(".name", has_text=re.compile("^b$")))
+    sensitivity.click()
+    expect(sensitivity.locator(".second")).to_have_text("1.2")  # ∇b = ∇y · x
+    assert page.locator(".my-grid g.node .second", has_text="?").count() > 5
+    press(page, "Home", "ArrowRight")
+    expect(page.locator(".my-list li:not(.my-head):visible")).to_have_count(1)
+    press(page, "h")
+    expect(page.locator(".my-list li:not(.my-head):visible")).to_have_count(steps)
+    assert page.errors == []
+
+
+def test_source_lights_its_lines_of_generated_code(page: Any, tmp_path: Path) -> None:
+    show(page, LAYER, tmp_path, "code")
+    lit = page.locator(".my-code div[data-lit]")
+    expect(lit).to_have_count(0)
+    tell = """at => { const cell = document.querySelector('#myia-viewer'); cell.classList.add('jp-Cell');
+      document.dispatchEvent(new CustomEvent('myia:source', { detail: { cell, ...at } })); }"""  # as the extension tells it
+    page.evaluate(tell, {"line": 4, "column": 12})
+    expect(lit.first).to_contain_text("tanh")
+    assert set(lit.evaluate_all("rows => rows.map(r => r.dataset.origin)")) == {"4"}
+    page.evaluate(tell, {})
+    expect(lit).to_have_count(0)
+    assert page.errors == []
