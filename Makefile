@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test unit browser front-test check front bench fuzz golden dist dist-check clean
+.PHONY: help demo test unit browser front-test check front bench fuzz golden dist dist-check docs clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -59,6 +59,10 @@ dist: .venv/stamp-venv ## wheel and sdist into dist/; the wheel is built from th
 	$(BIN)/python -m pip install -q build twine
 	$(BIN)/python -m build
 	$(BIN)/python -m twine check --strict dist/*
+
+docs: .venv/stamp-test ## the documentation as a static site in build/site, with a gallery of live viewers
+	$(BIN)/python -m pip install -q 'mkdocs>=1.6,<2'
+	$(BIN)/python tools/docs_site.py
 
 dist-check: ## install the wheel of dist/ on every Python 3.11 to 3.13 of this machine and run a first gradient
 	$(PYTHON) tools/check_wheel.py

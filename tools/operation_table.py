@@ -183,7 +183,8 @@ def meaning(p: Primitive) -> str:
     if not count:
         return p.symbol
     run_time = sum(_is_input(a) or isinstance(a, np.ndarray) for a in p.samples[0].arguments)
-    return f"{p.symbol}({', '.join('xyuvwst'[:run_time or (count if 'elementwise' in p.laws else 1)])})"
+    symbol = p.symbol.replace("]", "\\]")  # "](x)" would be a link
+    return f"{symbol}({', '.join('xyuvwst'[:run_time or (count if 'elementwise' in p.laws else 1)])})"
 
 
 def types(p: Primitive) -> str:
