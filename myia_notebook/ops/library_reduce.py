@@ -50,7 +50,7 @@ def total(primitive: str, x: Expr, axes: tuple[int, ...], keep: bool = False) ->
         return apply(primitive, x, static=[axes, keep])
     if primitive in ("reduce_all", "reduce_any"):
         return truth_of(x)
-    return of_dtype(x, "int64") if dtype_name(x) == "bool" and primitive in ("reduce_sum", "reduce_prod") else strong(x)
+    return of_dtype(x, "int64") if dtype_name(x) in ("bool", "int32") and primitive in ("reduce_sum", "reduce_prod") else strong(x)
 
 
 def _operand(name: str, bound: Bound, parameter: str = "a") -> tuple[Expr, tuple[int, ...], bool]:

@@ -199,3 +199,12 @@ def test_extremes() -> None:
         assert grad(lambda x: special.logsumexp(x), backend=backend)(np.array([-1e4, 0.0])).tolist() == [0.0, 1.0]
         assert myia(lambda x: special.expit(x), backend=backend)(np.array([-800.0, 800.0])).tolist() == [0.0, 1.0]
         assert np.all(np.isfinite(grad(lambda x: np.sum(np.logaddexp(x, 0.0)), backend=backend)(np.array([-1e3, 1e3]))))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_sums_of_numbers_are_wide(backend: str) -> None:
+    """NumPy adds small ints and booleans up in int64, numbers as arrays."""
+    for x in (np.int32(3), np.array(3, np.int32), np.bool_(True)):
+        for f in (np.sum, np.prod):
+            found, expected = myia(lambda v: f(v), backend=backend)(x), f(x)  # noqa: B023
+            assert found == expected and np.asarray(found).dtype == expected.dtype
