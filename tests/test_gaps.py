@@ -128,8 +128,8 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Node:
-    left: "Node | Leaf"
-    right: "Node | Leaf"
+    left: Node | Leaf
+    right: Node | Leaf
 
 
 def evaluate(tree: Node | Leaf, x: float) -> float:
