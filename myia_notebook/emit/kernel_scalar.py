@@ -7,17 +7,14 @@ An operation that has no form here is refused (M801) with its symbol and line.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from myia_notebook.errors import error
-from myia_notebook.ir.graph import UNDEFINED, Apply
-from myia_notebook.ir.types import Scalar, Static, Type
+from myia_notebook.ir.graph import UNDEFINED, Apply, Node
+from myia_notebook.ir.types import Array, Scalar, Static
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.primitive import Checked, Primitive
-from myia_notebook.ops.promotion import promote
-
-if TYPE_CHECKING:
-    from myia_notebook.emit.kernel_text import KernelWriter
+from myia_notebook.ops.promotion import promote, scalar_of
 
 FLOATS = ("float64", "float32")
 LIBDEVICE = {"cbrt": "cbrt", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p", "sin": "sin", "cos": "cos",
@@ -33,6 +30,16 @@ _CHECKS = {"second_nonzero": "{v} == {zero}", "nonnegative": "{v} < {zero}", "po
            "at_least_one": "{v} < {one}", "open_unit": "abs({v}) >= {one}", "above_minus_one": "{v} <= -{one}", "not_infinite": "abs({v}) == inf",
            "fits_int": "not (abs({v}) < 9.223372036854775807e18)"}
 """When each check fails; NaN passes all but the last, as in Python."""
+
+
+class KernelWriter(Protocol):
+    """Who writes the kernel around the operations."""
+
+    def operand(self, node: Node) -> list[str]: ...
+    def named(self, text: str, hint: str, kind: str = "f") -> str: ...
+    def copy(self, text: str, hint: str, kind: str) -> str: ...
+    def fail_if(self, condition: str) -> None: ...
+    def line(self, text: str) -> None: ...
 
 
 def literal(value: Any, dtype: str) -> str:
@@ -64,13 +71,16 @@ def scalar(w: KernelWriter, node: Apply, primitive: Primitive, operation: str, t
     """The text of one scalar operation; its checks are written before it."""
     inputs = [x for x in node.inputs[1:] if not isinstance(x.type, Static)]
     pairs: list[tuple[str, str]] = []
-    types: list[Type] = []
+    types: list[Scalar] = []
     for x in inputs:
         xt = Builder.type_of(x)
         own = w.operand(x)
-        pairs.append((own[0], xt.dtype) if own and isinstance(xt, Scalar) else (literal(0, t.dtype), t.dtype))  # nothing there: never assigned
-        types.append(xt)
-    common = promote([xt for xt in types if isinstance(xt, Scalar)]).dtype
+        if own and isinstance(xt, (Scalar, Array)):
+            types.append(scalar_of(xt))
+            pairs.append((own[0], types[-1].dtype))
+        else:  # never assigned
+            pairs.append((literal(0, t.dtype), t.dtype))
+    common = promote(types).dtype
     if t.dtype == "int32" and operation != "cast":
         for text, dtype in pairs:
             if dtype == "int64":
