@@ -79,7 +79,7 @@ export function nodeBox(n: NodeView, w: number, h: number, l: [string, string, s
       if (l[2] && l[3]) g.append(svg('text', { class: 'noted', x: w / 2 - 10, y: 14, 'text-anchor': 'end' }, l[3]));
     }
   }
-  g.append(svg('title', {}, describe(n)));
+  g.append(svg('circle', { class: 'keptmark', cx: w / 2 - 1, cy: -h / 2 + 1, r: 5 }), svg('title', {}, describe(n)));
   g.addEventListener('pointerenter', () => hooks.hover(n.id));
   g.addEventListener('pointerleave', () => hooks.hover(null));
   g.addEventListener('focus', () => hooks.hover(n.id));

@@ -6,8 +6,8 @@ import { Model } from './replay';
 import { svg } from './svg';
 
 /** How each node stands at the current step. `todo` is not revealed, `wait` is revealed and has no value yet; `texts` are the values of a run. */
-export interface Look { todo: Set<number>; now: Set<number>; removed: Set<number>; added: Set<number>; quiet: boolean; solid: Set<number>; appear: Set<number>; wait: Set<number>; texts: Map<number, string> | null }
-export const emptyLook = (): Look => ({ todo: new Set(), now: new Set(), removed: new Set(), added: new Set(), quiet: false, solid: new Set(), appear: new Set(), wait: new Set(), texts: null });
+export interface Look { todo: Set<number>; now: Set<number>; removed: Set<number>; added: Set<number>; quiet: boolean; solid: Set<number>; appear: Set<number>; wait: Set<number>; kept: Set<number>; texts: Map<number, string> | null }
+export const emptyLook = (): Look => ({ todo: new Set(), now: new Set(), removed: new Set(), added: new Set(), quiet: false, solid: new Set(), appear: new Set(), wait: new Set(), kept: new Set(), texts: null });
 
 /** What the map shows: boxes in drawing coordinates, and what part of them is in view. */
 export interface Sight { width: number; height: number; x: number; y: number; w: number; h: number }
@@ -205,6 +205,7 @@ export class GraphPane {
       set('solid', look.solid.has(id) && !look.todo.has(id));
       set('appear', look.appear.has(id));
       set('wait', look.wait.has(id));
+      set('kept', look.kept.has(id) && !look.todo.has(id) && !look.wait.has(id));
       if (look.texts && id > 0) { const line = g.querySelector('.second'); if (line && !g.classList.contains('r-constant')) line.textContent = cut(look.texts.get(id) ?? 'not yet', 26); }
       set('quiet', look.quiet && !look.removed.has(id) && !look.added.has(id) && !look.now.has(id));
     }

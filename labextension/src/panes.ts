@@ -40,7 +40,7 @@ export function helpPage(close: () => void): HTMLElement {
 
 type Figure = [cls: string, text: string, form: 'pill' | 'rect' | 'sign' | 'cut' | 'hex' | 'sheet' | 'line'];
 const common: Figure[] = [['r-primal', 'parameter', 'pill'], ['r-free', 'free variable', 'pill'], ['r-constant', 'constant', 'cut'], ['r-control', 'control', 'hex'], ['r-primal', 'function and its size', 'sheet'], ['call', 'call', 'line']];
-const gradient: Figure[] = [['r-primal', 'parameter', 'pill'], ['r-forward', 'forward ▶', 'rect'], ['r-backpropagator', 'backpropagator ◀', 'sign'], ['r-sensitivity solid', 'sensitivity ∇', 'pill'], ['r-sensitivity', 'still adding up', 'pill'], ['r-free', 'free variable', 'pill'], ['r-primal todo', 'not yet', 'rect'], ['keeps', 'keeps for ◀', 'line']];
+const gradient: Figure[] = [['r-primal', 'parameter', 'pill'], ['r-forward', 'forward ▶', 'rect'], ['r-backpropagator', 'backpropagator ◀', 'sign'], ['r-sensitivity solid', 'sensitivity ∇', 'pill'], ['r-sensitivity', 'still adding up', 'pill'], ['r-free', 'free variable', 'pill'], ['r-primal todo', 'not yet', 'rect'], ['keeps', 'keeps for ◀', 'line'], ['r-forward kept', 'kept for ◀', 'rect']];
 const rewriting: Figure[] = [['r-primal removed', 'removed', 'rect'], ['r-primal added', 'added', 'rect'], ['r-primal quiet', 'unchanged', 'rect'], ['r-primal', 'function and its size', 'sheet'], ['call', 'call', 'line'], ['free', 'from outside', 'line']];
 export const LEGEND: Record<string, Figure[]> = { parsed: common, typed: common, adjoint: gradient, run: gradient, optimized: rewriting, lowered: common, code: common };
 
@@ -54,6 +54,7 @@ export function legendItem([cls, text, form]: Figure): HTMLElement {
   if (form === 'line') g.append(svg('path', { class: `edge ${cls}`, d: 'M1,8 H24' }), svg('path', { class: `head ${cls}`, d: 'M30,8 L22,4.5 L22,11.5 Z' }));
   else if (form === 'sheet') g.append(svg('path', { class: 'shape', d: FORMS.sheet, transform: 'translate(4,3)' }), svg('path', { class: 'shape', d: FORMS.sheet }));
   else g.append(svg('path', { class: 'shape', d: FORMS[form] }));
+  if (cls.includes('kept')) g.append(svg('circle', { class: 'keptmark', cx: 26, cy: 4, r: 3.5 }));
   if (cls.includes('removed')) g.append(svg('path', { class: 'shape', d: 'M5,8 H25' }));
   picture.append(g);
   return h('span', '', undefined, picture, document.createTextNode(text));

@@ -47,6 +47,7 @@ export function nodePage(n: NodeView, model: Model, value: string, data: Payload
   add('in', own ? own.name : '');
   if (n.span) { add('line', String(n.span[0])); add('source', n.span[0] === n.span[2] ? (data.source.split('\n')[n.span[0] - 1] ?? '').slice(n.span[1], n.span[3]) : (data.source.split('\n')[n.span[0] - 1] ?? '').slice(n.span[1]).trimEnd()); }
   add('keeps', n.keeps.join(', '));
+  if (data.stages.some(s => s.stage === 'adjoint' && s.events.some(e => e.gradient?.keeps.includes(n.id)))) add('kept for ◀', 'yes');
   if (made) row('made by', button(`${made.title}`, `go to step ${made.step} of ${data.stages[made.stage].stage}`, () => hooks.step(made.stage, made.step), 'my-link'), document.createTextNode(` step ${made.step} of ${data.stages[made.stage].stage}`));
   else add('made by', n.how);
   row('calls', ...n.callees.map(c => model.graphs.get(c)).filter(g => g !== undefined).map(g => button(g.name, `go to ${g.name}`, () => hooks.callee(g.id), 'my-link')));

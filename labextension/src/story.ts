@@ -33,6 +33,7 @@ export class Story {
   private baseOf: number | null = null;
   private wide: Model | null = null;
   private forwards: Map<number, number> | null = null;
+  private keptNodes: Set<number> | null = null;
 
   constructor(private stages: Snapshot[], readonly snapshot: Snapshot) {
     this.replay = new Replay(snapshot);
@@ -50,6 +51,12 @@ export class Story {
       const g = e.gradient;
       for (const id of g ? [g.forward, g.sensitivity, ...g.contributions.flatMap(c => [c.node, c.total])] : []) if (id !== null && !this.reveal.has(id)) this.reveal.set(id, i + 1);
     });
+  }
+
+  /** The nodes of ▶ whose values some ◀ uses: what the backward pass needs saved. */
+  private kept(): Set<number> {
+    if (!this.keptNodes) this.keptNodes = new Set((this.adjoint()?.events ?? []).flatMap(e => e.gradient?.keeps ?? []));
+    return this.keptNodes;
   }
 
   private adjoint(): Snapshot | undefined { return this.stages.find(s => s.stage === 'adjoint' && !s.error); }
@@ -91,6 +98,7 @@ export class Story {
     const model = this.replay.at(this.isRewriting ? (event && mode === 'before' ? step - 1 : step) : s.events.length);
     const shows = this.isRewriting && event !== undefined && mode === 'difference' && event.kind !== 'pass';
     if (!shows) for (const n of model.nodes.values()) if (n.role === 'sensitivity' && n.value) look.solid.add(n.id);
+    if (s.stage === 'adjoint') look.kept = this.kept();
     if (shows && event) {
       const old = event.removed.length ? this.oldNodes(step, event.removed) : [];
       ghosts.push(...old);
@@ -143,6 +151,7 @@ export class Story {
     const seen = valuesAt(trace, at, new Set(it ? [it.forward, it.backward] : []), it ? own : new Set());
     const model = this.runModel();
     look.texts = seen;
+    look.kept = this.kept();
     for (const n of model.nodes.values()) {
       if (n.kind === 'constant') continue;
       if (!seen.has(n.id)) look.wait.add(n.id);

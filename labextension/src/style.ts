@@ -132,6 +132,7 @@ container-type:inline-size;color:var(--text);background:var(--canvas);border:1px
 .my-svg .node.r-free>.shape{stroke-dasharray:4 3}
 .my-svg .node.solid>.shape{fill:var(--c)}.my-svg .node.solid text{fill:var(--on-sens)!important}
 .my-svg .node.todo>.shape{fill:none;stroke:var(--faint);stroke-dasharray:1.5 3.5}.my-svg .node.todo text{opacity:0}.my-svg .edge.todo{stroke:var(--faint);stroke-dasharray:1.5 3.5;stroke-width:1}.my-svg .head.todo{fill:var(--faint)}
+.my-svg .keptmark{display:none;fill:var(--back);stroke:var(--canvas);stroke-width:1.5}.my-svg .node.kept .keptmark{display:inline}
 .my-svg .node.wait>.shape{fill:var(--canvas);stroke:var(--faint);stroke-dasharray:1.5 3.5}.my-svg .node.wait text{fill:var(--muted)}.my-svg .node.wait .mark{fill:var(--faint)}
 .my-svg .edge.removed{stroke:var(--rem);stroke-dasharray:5 3}.my-svg .head.removed{fill:var(--rem)}.my-svg .edge.added{stroke:var(--add);stroke-width:2.2}.my-svg .head.added{fill:var(--add)}
 .my-svg .fold{cursor:pointer}.my-svg .fold rect{fill:var(--canvas);stroke:var(--line);stroke-width:1}.my-svg .fold path{stroke:var(--muted);stroke-width:1.6;fill:none}.my-svg .fold:focus-visible{outline:none}.my-svg .fold:focus-visible rect{stroke:var(--focus);stroke-width:2.4}

@@ -103,3 +103,12 @@ describe('predict mode', () => {
     expect(prediction.cover('run', scene).values(id)).toBe('?');
   });
 });
+
+describe('what the backward pass saved', () => {
+  it('is marked: the values that some backpropagator uses, and no others', () => { // y = b·x keeps b and x, b = tanh(a) keeps b, a = x·w keeps w
+    const p = payload('closure'), s = new Story(p.stages, stage(p, 'adjoint')), look = s.scene(s.items.length, 'after', false).look;
+    const names = [...new Set([...look.kept].map(id => stage(p, 'adjoint').final!.nodes.find(n => n.id === id)?.name))].sort();
+    expect(names).toEqual(['b', 'w', 'x']);
+    expect(s.scene(s.items.length, 'after', false).look.kept.size).toBeLessThan(8);
+  });
+});

@@ -376,3 +376,15 @@ def test_source_lights_its_lines_of_generated_code(page: Any, tmp_path: Path) ->
     page.evaluate(tell, {})
     expect(lit).to_have_count(0)
     assert page.errors == []
+
+
+def test_what_the_backward_pass_saved_is_marked(page: Any, tmp_path: Path) -> None:
+    """In the whole graph an orange dot is on the values that some ◀ uses: of y = tanh(x w) x, those are b, x and w."""
+    show(page, LAYER, tmp_path, "adjoint")
+    press(page, "g")
+    page.locator(".my[data-drawn='adjoint']").wait_for(timeout=20_000)
+    kept = page.locator(".my-graphs g.node.kept")
+    expect(kept).to_have_count(3)
+    assert sorted(label.split(" ")[0] for label in kept.evaluate_all("nodes => nodes.map(n => n.getAttribute('aria-label'))")) == ["b", "w", "x"]
+    expect(kept.first.locator(".keptmark")).to_be_visible()
+    assert page.locator(".my-graphs g.node:not(.kept) .keptmark >> visible=true").count() == 0 and page.errors == []
