@@ -53,7 +53,7 @@ export class Story {
     });
   }
 
-  /** The nodes of ▶ whose values some ◀ uses: what the backward pass needs saved. */
+  /** The nodes by which a ◀ reads what ▶ saved for it: leading parameters of ◀, by the names that the values have in the source. */
   private kept(): Set<number> {
     if (!this.keptNodes) this.keptNodes = new Set((this.adjoint()?.events ?? []).flatMap(e => e.gradient?.keeps ?? []));
     return this.keptNodes;
