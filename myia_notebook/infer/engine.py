@@ -156,7 +156,8 @@ class Engine:
     def _new(self, context: Context) -> Context:
         self.all.append(context)
         same = self.per_signature[context.graph.id] = self.per_signature.get(context.graph.id, 0) + 1
-        if len(self.all) > MAX_CONTEXTS * max(1, len(self.per_signature) // 500) or same % MAX_VALUES == 0 and _part_count(context) > same // 2 > MAX_VALUES or same % 4 == 0 and self._explodes(context):
+        most = MAX_CONTEXTS * max(1, len(self.per_signature) // 500)  # a large program has many graphs
+        if len(self.all) > most or same % MAX_VALUES == 0 and _part_count(context) > same // 2 > MAX_VALUES or same % 4 == 0 and self._explodes(context):
             texts = [str(a.type) for a in context.parameters()]
             raise error("M307", context.graph.provenance.span, name=context.graph.name, types=", ".join(t if len(t) < 40 else f"{t[:40]}…" for t in texts))
         self._start(context)
