@@ -34,9 +34,11 @@ def classes_in_program(graphs: list[Graph], nodes: dict[int, list[Apply]]) -> li
     """Every class that a type of the program names, also in what members capture, in order."""
     found: dict[int, FunctionClass] = {}
     work: list[FunctionClass] = []
+    walked: dict[int, Type] = {}  # a type of many parts is shared by many nodes; comparing two by value would walk both
 
     def add(t: Type | None) -> None:
-        if not isinstance(t, (Scalar, Array)):
+        if t is not None and not isinstance(t, (Scalar, Array)) and id(t) not in walked:
+            walked[id(t)] = t
             for cls in classes_of(t):
                 if id(cls) not in found:
                     found[id(cls)] = cls

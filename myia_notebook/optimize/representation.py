@@ -51,13 +51,19 @@ def _chosen(program: Program) -> list[FunctionClass]:
     """The classes that can be data."""
     root = program.root
     found: dict[int, FunctionClass] = {}
+    walked: dict[int, Type] = {}  # a type of many parts is shared by many nodes
+
+    def add(t: Type | None) -> None:
+        if t is not None and not isinstance(t, (Scalar, Array)) and id(t) not in walked:
+            walked[id(t)] = t
+            found.update((id(c), c) for c in classes_in(t))
+
     refused: list[FunctionClass] = [*classes_in(root.result), *(c for p in root.parameters for c in classes_in(p.type))]
     for g in program.graphs:
         for t in (g.result, *(p.type for p in g.parameters)):
-            found.update((id(c), c) for c in classes_in(t))
+            add(t)
         for node in program.nodes(g):
-            if not isinstance(node.type, (Scalar, Array)):
-                found.update((id(c), c) for c in classes_in(node.type))
+            add(node.type)
             for x in node.inputs[1:]:
                 target = graph_constant(x)
                 if target is not None and target.function_class is not None and primitive_of(node) is not BRANCH:

@@ -220,12 +220,12 @@ def _rebuild_site(site: Apply, old: Tuple, new: Tuple, paths: list[tuple[int, ..
     builder = Builder(site.graph, site.provenance)
     call = Apply(site.graph, list(site.inputs), new, site.name, site.provenance)
     place = {path: k for k, path in enumerate(paths)}
+    above = {path[:k] for path in paths for k in range(1, len(path) + 1)}
 
     def build(t: Type, path: tuple[int, ...]) -> Node:
         if path in place:
             return builder.apply(GETITEM, call, builder.constant(place[path]), type=t)
-        if isinstance(t, Tuple) and path and any(p[:len(path)] == path for p in paths) or isinstance(t, Tuple) and path and not t.items:
-            assert isinstance(t, Tuple)
+        if isinstance(t, Tuple) and path and (path in above or not t.items):
             return builder.apply(MAKE_TUPLE, *(build(item, (*path, j)) for j, item in enumerate(t.items)), type=t)
         return Constant(UNDEFINED, t)
 
