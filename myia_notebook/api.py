@@ -30,6 +30,7 @@ from myia_notebook.ir.graph import Constant, Graph, Node
 from myia_notebook.ir.types import LIST, Function, List, Record, Static, Type, parts
 from myia_notebook.ops.primitive import Abstract
 from myia_notebook.pipeline import BACKENDS, Unit, compile_unit
+from myia_notebook.ranks import Ranks
 
 DEFAULT_BACKEND = "numba"
 MAX_SPECIALIZATIONS, MANY_SPECIALIZATIONS = 256, 64
@@ -112,6 +113,8 @@ class Caller(Direct):
         self._backend = backend
         self._cache: dict[Any, Specialization] = {}
         self._fixed: dict[Any, tuple[int, ...]] = {}
+        self._ranks = Ranks()
+        self._served: dict[Any, Specialization] = {}
         self._lock = threading.RLock()
         self._known_signature: tuple[tuple[Any, Any], inspect.Signature] | None = None
         self._native: Callable[..., Any] | None = None
@@ -140,7 +143,7 @@ class Caller(Direct):
         try:
             specialization = self._specialize(values)
             self._remember(specialization)
-            result = specialization.run(*(runtime(values[i], t) for i, t in zip(specialization.data, specialization.takes)))
+            result = self._answer(specialization, values)
         except RecursionError as problem:
             if isinstance(problem, MyiaError):
                 raise
@@ -150,6 +153,16 @@ class Caller(Direct):
                 raise
             raise error("M707", message=str(problem) or "the values of this program") from None
         return result if specialization.convert is None else specialization.convert(result)
+
+    def _answer(self, specialization: Specialization, values: list[Any]) -> Any:
+        """Runs the program. When one for a rank fails, the program for this very shape says what is wrong."""
+        try:
+            return specialization.run(*(runtime(values[i], t) for i, t in zip(specialization.data, specialization.takes)))
+        except Exception:
+            if specialization.unit.shapes is None:
+                raise
+        own = self._specialize(values, may_share=False)
+        return own.run(*(runtime(values[i], t) for i, t in zip(own.data, own.takes)))
 
     def __reduce__(self) -> Any:
         """Pickles hold the function and what is asked of it, with the source that a worker has not; what was compiled is compiled again. A decorated
@@ -225,14 +238,24 @@ class Caller(Direct):
         bound.apply_defaults()
         return [as_known(value) for value in bound.arguments.values()]
 
-    def _specialize(self, values: list[Any]) -> Specialization:
+    def _specialize(self, values: list[Any], may_share: bool = True) -> Specialization:
         types = tuple(_key(v) for v in values)
         key = self._with_values(types, values)
         found = self._cache.get(key)
         if found is not None and not found.session.is_stale():
             return found
+        found = self._served.get(key) if may_share else None
+        if found is not None and not found.session.is_stale():
+            return found
         with self._lock:
             found = self._cache.get(key)
+            if may_share and (found is None or found.session.is_stale()):
+                shared = self._shared(types, values)
+                if shared is not None:
+                    if len(self._served) >= MAX_SPECIALIZATIONS:
+                        self._served.clear()
+                    self._served[key] = shared
+                    return shared
             if found is None or found.session.is_stale():
                 self._bound()
                 found = self._compile(values)
@@ -254,9 +277,25 @@ class Caller(Direct):
         while len(self._cache) >= MAX_SPECIALIZATIONS:
             self._cache.pop(next(iter(self._cache)))
 
+    def _shared(self, types: tuple[Any, ...], values: list[Any]) -> Specialization | None:
+        """The program for the ranks of these arguments, when there is one (`ranks`)."""
+        data = data_positions(values)
+        others = tuple(types[i] for i in range(len(values)) if i not in data)
+        if (self._backend or DEFAULT_BACKEND) != "numba" or types in self._fixed and self._fixed[types] or any(isinstance(o, tuple) for o in others):
+            return None
+        given = [a.type for a in input_types(values)]
+        pattern = self._ranks.pattern(given, (tuple(data), others))
+        if pattern is None:
+            return None
+        return self._ranks.find(pattern, given) or self._ranks.make(pattern, given, lambda: self._unit(values),
+                                                                    lambda unit, session: self._finished(unit, session, values))
+
     def _compile(self, values: list[Any]) -> Specialization:
         unit, session = self._unit(values)
         compile_unit(unit)
+        return self._finished(unit, session, values)
+
+    def _finished(self, unit: Unit, session: Any, values: list[Any]) -> Specialization:
         assert unit.run is not None and unit.optimized is not None
         takes: list[Type] = [p.type for p in unit.optimized.parameters]  # type: ignore[misc]
         assert unit.typed is not None
@@ -268,7 +307,7 @@ class Caller(Direct):
         return make_unit(self._function, values, Derivative(), self._backend, self._steps)
 
 
-_OWN = frozenset(("_cache", "_fixed", "_lock", "_native", "_entered", "_signature", "_plain_count", "_dispatcher"))
+_OWN = frozenset(("_cache", "_fixed", "_ranks", "_served", "_lock", "_native", "_entered", "_signature", "_plain_count", "_dispatcher"))
 
 
 def _blank(cls: Any) -> Any:
@@ -278,7 +317,7 @@ def _blank(cls: Any) -> Any:
 
 def _restored(cls: Any, state: dict[str, Any]) -> Any:
     made = cls.__new__(cls)
-    made.__dict__.update(state, _cache={}, _fixed={}, _lock=threading.RLock(), _native=None, _entered=[], _dispatcher=None)
+    made.__dict__.update(state, _cache={}, _fixed={}, _ranks=Ranks(), _served={}, _lock=threading.RLock(), _native=None, _entered=[], _dispatcher=None)
     return made
 
 

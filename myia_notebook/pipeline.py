@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 from myia_notebook.errors import MyiaError, error
 from myia_notebook.gradient.events import GradientEvents
-from myia_notebook.ir.graph import Graph
+from myia_notebook.ir.extent import Shapes
+from myia_notebook.ir.graph import Graph, primitive_of, reachable, schedule
 from myia_notebook.ir.types import Type
 from myia_notebook.ops.primitive import Abstract
 
@@ -26,7 +28,7 @@ class Unit:
     """One program on its way through the stages. `parsed` is nested form; `arguments` say what is known of its inputs.
 
     `may_interpret`: the user chose no backend, so that what has no native form runs on the interpreter. `observed` asks the stages to keep their
-    events; `checker` evaluates the program at every rewrite. The products are None until their stage has run.
+    events; `checker` evaluates the program at every rewrite; `shapes` are the extents that the argument types leave open. The products are None until their stage has run.
     """
 
     parsed: Graph
@@ -36,6 +38,7 @@ class Unit:
     may_interpret: bool = False
     session: Any = None
     checker: Any = None
+    shapes: Shapes | None = None
     closed: Graph | None = None
     typed: Graph | None = None
     adjoint: Graph | None = None
@@ -104,15 +107,27 @@ def lower_(unit: Unit) -> None:
         return
     from myia_notebook.lower import lower
     assert unit.optimized is not None
+    if unit.shapes is not None and _prints(unit.optimized):
+        raise error("M801", message="a program that prints is compiled for each shape")
     try:
-        unit.lowered = lower(unit.optimized)
+        with _emitting(unit):
+            unit.lowered = lower(unit.optimized)
     except MyiaError as problem:
         _interpret(unit, problem)
 
 
+def _emitting(unit: Unit) -> Any:
+    return nullcontext() if unit.shapes is None else unit.shapes.emitting()
+
+
+def _prints(root: Graph) -> bool:
+    """Whether a program has an effect, so that it must not run twice."""
+    return any("effect" in p.laws and p.name == "print_" for g in reachable(root) for n in schedule(g) if (p := primitive_of(n)) is not None)
+
+
 def _interpret(unit: Unit, problem: MyiaError) -> None:
     """Falls back to the interpreter for what has no native form, unless the user asked for native code."""
-    if problem.code != "M801" or not unit.may_interpret:
+    if problem.code != "M801" or not unit.may_interpret or unit.shapes is not None:
         raise problem
     unit.backend = "vm"
 
@@ -131,7 +146,8 @@ def emit(unit: Unit) -> None:
     if unit.backend != "vm":
         from myia_notebook.emit.cpu import compile_cpu
         try:
-            unit.code = unit.run = compile_cpu(unit.lowered, unit.session)
+            with _emitting(unit):
+                unit.code = unit.run = compile_cpu(unit.lowered, unit.session, unit.shapes)
             return
         except MyiaError as problem:
             _interpret(unit, problem)

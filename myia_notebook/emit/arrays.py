@@ -35,6 +35,8 @@ class ArrayCode(Indexing, Products):
     def _host(self, node: Apply, scope: Scope) -> Any:
         """A primitive that NumPy computes: its operands' words are handed over (see emit.host)."""
         primitive, result = primitive_of(node), Builder.type_of(node)
+        if self.m.shapes is not None:
+            raise error("M801", node.provenance.span, message=f"'{primitive}' is compiled for each shape")
         if primitive is None or not callable(primitive.implementation) or not isinstance(result, (Array, Scalar)):
             raise error("M801", node.provenance.span, message=f"'{primitive}' has no native form", hint="use backend='vm'")
         operands: list[Any] = []

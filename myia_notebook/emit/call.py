@@ -19,6 +19,7 @@ from llvmlite import ir
 
 from myia_notebook.emit.call_result import MISS, Failure
 from myia_notebook.emit.scalar import F32, F64, I32, I64
+from myia_notebook.ir.extent import LEAST, Extent, Shapes, emit_extent
 from myia_notebook.ir.types import Array, NoneType, Scalar, Tuple, Type
 from myia_notebook.lower.plan import words
 
@@ -36,8 +37,10 @@ class _MethodDef(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)]
 
 
-def is_supported(parameters: list[Type], result: Type, session: Any) -> bool:
+def is_supported(parameters: list[Type], result: Type, session: Any, shapes: Shapes | None = None) -> bool:
     """Whether a program can be called this way."""
+    if shapes is not None and not array_maker():
+        return False
     return (session is not None and session.is_simple() and all(isinstance(t, (Scalar, Array)) for t in parameters) and _makes(result))
 
 
@@ -50,7 +53,9 @@ def _makes(t: Type) -> bool:
 class CallCode:
     """Emits the function into the module of a machine."""
 
-    def __init__(self, machine: Any, parameters: list[Type], result: Type, session: Any) -> None:
+    def __init__(self, machine: Any, parameters: list[Type], result: Type, session: Any, shapes: Shapes | None = None) -> None:
+        self.shapes = shapes
+        self.symbols: dict[int, Any] = {}
         self.m, self.parameters, self.result, self.session = machine, parameters, result, session
         self.function = ir.Function(machine.module, ir.FunctionType(I64, [I64, I64, I64]), NAME)
         self.b = ir.IRBuilder(self.function.append_basic_block("entry"))
@@ -61,6 +66,8 @@ class CallCode:
     # -- small pieces
 
     def int(self, value: int) -> Any:
+        if isinstance(value, Extent):
+            return emit_extent(value, self.symbols.__getitem__, self.int, self.b)
         return ir.Constant(I64, value)
 
     def object(self, value: Any) -> Any:
@@ -90,13 +97,14 @@ class CallCode:
         _, arguments, count = self.function.args
         argument_words = sum(len(words(t)) for t in self.parameters)
         result_words = len(words(self.result))
-        given = b.alloca(ir.ArrayType(I64, argument_words + 1))
+        given = b.alloca(ir.ArrayType(I64, argument_words + 1 + (len(self.shapes.hints) if self.shapes is not None else 0)))
         results = b.alloca(ir.ArrayType(I64, result_words + 1))
         self.same(count, self.int(len(self.parameters)))
         self._nothing_rebound()
         base = b.ptrtoint(given, I64)
         for i, t in enumerate(self.parameters):
             self._argument(self.load(arguments, 8 * i), t, b.add(base, self.int(8 * i)))
+        self._extents(base, argument_words)
         made = b.ptrtoint(results, I64)
         arrays = self._new_arrays(made)
         program = self.m.function
@@ -111,6 +119,10 @@ class CallCode:
         b.position_at_end(interrupted)
         b.ret(self.int(0))
         b.position_at_end(wrong)
+        if self.shapes is not None:  # the program for this very shape says what is wrong
+            b.branch(self.miss)
+            wrong = self.function.append_basic_block("unused")
+            b.position_at_end(wrong)
         number = self.call("PyLong_FromLongLong", I64, status)
         nothing = self.call("PyObject_CallOneArg", I64, self.object(self.failure), number)
         self.call("Py_DecRef", ir.VoidType(), number)
@@ -198,8 +210,41 @@ class CallCode:
         self.require(b.icmp_unsigned("==", flags, ir.Constant(I32, _CONTIGUOUS_ALIGNED)))
         dimensions = self.load(x, _DIMENSIONS)
         for i, n in enumerate(t.shape):
-            self.same(self.load(dimensions, 8 * i), self.int(n))
+            self._extent(self.load(dimensions, 8 * i), n)
         b.store(self.load(x, _VALUE), b.inttoptr(target, I64.as_pointer()))
+
+    def _extent(self, found: Any, n: Any) -> None:
+        """Checks one extent of an argument; a symbol takes the first that it meets."""
+        if isinstance(n, Extent):
+            symbol = n.terms[0][0][0]
+            if symbol not in self.symbols:
+                self.symbols[symbol] = found
+                self.require(self.b.icmp_signed(">=", found, self.int(LEAST)))
+                return
+        self.same(found, self.int(n))
+
+    def _extents(self, base: Any, first: int) -> None:
+        """Checks the guards, and hands the symbols over after the arguments."""
+        if self.shapes is None:
+            return
+        b = self.b
+        for guard in self.shapes.guards:
+            value = self.int(guard.extent)
+            test = b.icmp_signed("==" if guard.test == "zero" else ">", value, self.int(0))
+            self.require(test if guard.answer else b.not_(test))
+        for symbol, value in self.symbols.items():
+            b.store(value, b.inttoptr(b.add(base, self.int(8 * (first + symbol))), I64.as_pointer()))
+
+    def _dimensions(self, shape: tuple[Any, ...]) -> Any:
+        """The address of a shape, as C wants it."""
+        if not any(isinstance(n, Extent) for n in shape):
+            kept = (ctypes.c_ssize_t * max(len(shape), 1))(*shape)
+            self.keep.append(kept)
+            return self.m.outside(ctypes.addressof(kept), self.b)
+        area = self.b.ptrtoint(self.b.alloca(ir.ArrayType(I64, len(shape))), I64)
+        for i, n in enumerate(shape):
+            self.b.store(self.int(n), self.b.inttoptr(self.b.add(area, self.int(8 * i)), I64.as_pointer()))
+        return area
 
     def _new_arrays(self, made: Any) -> dict[int, Any]:
         """A fresh array for each one in the result; the program writes into it."""
@@ -220,12 +265,10 @@ class CallCode:
         new = array_maker()
         if not new:
             return self.call("PyObject_CallObject", I64, self.object(np.empty), self.object((t.shape, np.dtype(t.dtype))))
-        dimensions = (ctypes.c_ssize_t * max(len(t.shape), 1))(*t.shape)
-        self.keep.append(dimensions)
         signature = ir.FunctionType(I64, [I64, I32, I64, I32, I64, I64, I32, I32, I64])
         zero, none = self.int(0), ir.Constant(I32, 0)
         return self.b.call(self.b.inttoptr(self.m.outside(new, self.b), signature.as_pointer()),
-                           [self.object(np.ndarray), ir.Constant(I32, len(t.shape)), self.m.outside(ctypes.addressof(dimensions), self.b),
+                           [self.object(np.ndarray), ir.Constant(I32, len(t.shape)), self._dimensions(t.shape),
                             ir.Constant(I32, np.dtype(t.dtype).num), zero, zero, none, none, zero])
 
     def _made(self, t: Type, made: Any, at: int, arrays: dict[int, Any]) -> tuple[Any, int]:

@@ -12,6 +12,7 @@ from llvmlite import ir
 
 from myia_notebook.emit.frames import WORD, Frames, Scope, kind_of, symbol
 from myia_notebook.emit.scalar import I32, I64
+from myia_notebook.ir.extent import Extent
 from myia_notebook.ir.graph import Apply, Graph, callee_of, graph_constant, primitive_of
 from myia_notebook.ir.types import Function, Type
 from myia_notebook.lower.plan import BRANCH, words
@@ -108,8 +109,8 @@ class Calls(Frames):
 
     def worked(self, steps: Any) -> None:
         """Counts work between two entries: a number of steps, or a word that holds one. Asks here when it is much."""
-        if isinstance(steps, int):
-            if steps >= ASK_AT_ONCE:
+        if isinstance(steps, (int, Extent)):
+            if isinstance(steps, Extent) or steps >= ASK_AT_ONCE:
                 self._poll(steps)
                 return
             steps = self.int(steps)

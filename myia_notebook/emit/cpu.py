@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,9 @@ from myia_notebook.emit.jit import load
 from myia_notebook.emit.memory import Writer, bits, number, read
 from myia_notebook.errors import MyiaError, error
 from myia_notebook.gradient.classes import contains_function
+from myia_notebook.ir.extent import Shapes
+from myia_notebook.ir.extent import number as number_of
+from myia_notebook.ir.ranks import closed, places_of
 from myia_notebook.ir.types import BOOL, FLOAT, INT, UNIT, Array, Function, List, NoneType, Scalar, Static, Tuple, Type
 from myia_notebook.lower.plan import Plan, array_words, needs_arena, words
 from myia_notebook.ops.control import exception_of
@@ -25,14 +28,14 @@ from myia_notebook.ops.expression import Builder
 from myia_notebook.vm import located
 
 
-def compile_cpu(plan: Plan, session: Any = None) -> NativeFunction:
+def compile_cpu(plan: Plan, session: Any = None, shapes: Shapes | None = None) -> NativeFunction:
     """Machine code for a plan. `session` says what the program read outside itself: with it, the call is emitted too (`emit.call`). Raises M801 for
     what has no native form."""
-    machine = _machine(plan)
+    machine = _machine(plan, shapes=shapes)
     parameters = [Builder.type_of(p) for p in plan.root.parameters]
     call = None
-    if plan.root.result is not None and is_supported(parameters, plan.root.result, session):
-        call = CallCode(machine, parameters, plan.root.result, session)
+    if plan.root.result is not None and is_supported(parameters, plan.root.result, session, shapes):
+        call = CallCode(machine, parameters, plan.root.result, session, shapes)
         call.build()
         call.build_direct()
         machine.keep.append(call.keep)
@@ -53,13 +56,13 @@ def compile_free(plan: Plan, wrap: Callable[[Any], None] | None = None) -> Nativ
     return _finished(machine)
 
 
-def _machine(plan: Plan, free: bool = False) -> Any:
+def _machine(plan: Plan, free: bool = False, shapes: Shapes | None = None) -> Any:
     """The program as LLVM, not yet compiled."""
     from myia_notebook.emit.llvm import Machine
     for t in (plan.root.result, *(p.type for p in plan.root.parameters)):
         if t is not None and contains_function(t, unions=False):
             raise error("M801", message="functions cross the boundary only on the interpreter", hint="use backend='vm'")
-    machine = Machine(plan, free)
+    machine = Machine(plan, free, shapes)
     machine.build()
     return machine
 
@@ -90,6 +93,7 @@ class NativeFunction:
         self._free = ctypes.PYFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(engine.get_function_address("myia_free_arena"))
         self._pack = [_packer(t) for t in self.parameters]
         self._unpack = _unpacker(self.result)
+        self._places = places_of(machine.shapes, self.parameters)
         self._arrays = array_words(self.result)
         self._is_plain = self.argument_words == len(self.parameters) and all(t in (FLOAT, INT, BOOL) for t in self.parameters) and not self._arrays
         self._layout = struct.Struct("".join("d" if t == FLOAT else "q" for t in self.parameters)) if self._is_plain else None
@@ -101,6 +105,8 @@ class NativeFunction:
         alive: list[Any] = []
         for pack, value in zip(self._pack, arguments):
             pack(value, buffer, alive)
+        extents = [place.read(arguments) for place in self._places]
+        buffer.extend(extents)
         packed = (_Word * (len(buffer) + 1))()
         for i, word in enumerate(buffer):
             if type(word) is float:
@@ -109,10 +115,10 @@ class NativeFunction:
                 packed[i].i = word  # type: ignore[assignment]
         results = (_Word * (self.result_words + 1))()
         if self._keeps_arena:
-            return self._call_keeping(packed, results)
+            return self._call_keeping(packed, results, extents)
         outputs: dict[int, np.ndarray[Any, Any]] = {}
         for place, t in self._arrays:
-            array = np.empty(t.shape, t.dtype)
+            array = np.empty(number_of(t.shape, extents), t.dtype)
             outputs[place] = array
             results[place].i = array.ctypes.data
         status = self._program(ctypes.addressof(packed), ctypes.addressof(results))
@@ -121,7 +127,7 @@ class NativeFunction:
         value, _ = self._unpack(results, 0, outputs)
         return value
 
-    def _call_keeping(self, packed: Any, results: Any) -> Any:
+    def _call_keeping(self, packed: Any, results: Any, extents: Sequence[int] = ()) -> Any:
         """A result that lies in the machine's memory: read there, then freed."""
         for place, _ in self._arrays:
             results[place].i = 0
@@ -129,7 +135,7 @@ class NativeFunction:
             status = self._program(ctypes.addressof(packed), ctypes.addressof(results))
             if status:
                 self.fail(status)
-            return read([results[i].i for i in range(self.result_words)], self.result)
+            return read([results[i].i for i in range(self.result_words)], closed(self.result, extents) if extents else self.result)
         finally:  # 0, which is nothing to free, when the program failed
             self._free(results[self.result_words].i, 0)
 

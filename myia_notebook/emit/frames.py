@@ -14,8 +14,10 @@ from llvmlite import ir
 from myia_notebook.emit.jit import HELPERS, TABLE
 from myia_notebook.emit.runtime import LIMIT, SPARE, helpers
 from myia_notebook.emit.scalar import F32, F64, I1, I32, I64, ScalarOps
+from myia_notebook.ir.extent import Extent, Shapes, emit_extent
 from myia_notebook.ir.graph import Apply, Graph
 from myia_notebook.lower.plan import Plan, needs_arena, words
+from myia_notebook.ops.expression import Builder
 from myia_notebook.provenance import Span
 
 WORD = {"f": F64, "s": F32, "i": I64, "w": I32, "b": I1, "p": I64}
@@ -53,6 +55,8 @@ class Frames:
     """The function that is a program: its memory, and how it fails."""
 
     def __init__(self, plan: Plan, free: bool = False) -> None:
+        self.extents: dict[Any, Any] = {}
+        self.shapes: Shapes | None = None
         self.plan, self.free = plan, free
         self.module = ir.Module("myia")
         self.ops = ScalarOps(self.module)
@@ -75,7 +79,24 @@ class Frames:
         self.keeps_arena = needs_arena(plan.root.result)
 
     def int(self, value: int) -> Any:
-        return ir.Constant(I64, value)
+        """A number, or an extent: computed once, in the entry block, from the extents of the inputs, which are words after the arguments."""
+        if not isinstance(value, Extent):
+            return ir.Constant(I64, value)
+        if value not in self.extents:
+            with self._in_entry():
+                self.extents[value] = emit_extent(value, self._symbol, self.int, self.b)
+        return self.extents[value]
+
+    def _symbol(self, number: int) -> Any:
+        key = ("symbol", number)
+        if key not in self.extents:
+            with self._in_entry():
+                first = sum(len(words(Builder.type_of(p))) for p in self.plan.root.parameters)
+                self.extents[key] = self.b.load(self.b.gep(self.function.args[0], [ir.Constant(I64, first + number)]))
+        return self.extents[key]
+
+    def _in_entry(self) -> Any:
+        return self.b.goto_block(self.entry_block) if self.b.block is not self.entry_block else _Here()
 
     def link(self, address: int) -> int:
         """The place in the table of an address of this process, whose owner is kept by the caller."""
@@ -97,7 +118,7 @@ class Frames:
 
     def slot(self, t: Any, name: str) -> Any:
         """A variable of the machine, in the entry block."""
-        with self.b.goto_block(self.entry_block) if self.b.block is not self.entry_block else _Here():
+        with self._in_entry():
             return self.b.alloca(t, name=name)
 
     def block(self, name: str) -> Any:
@@ -163,6 +184,9 @@ class Frames:
 
     def allocate(self, size: int) -> Any:
         """The address of `size` fresh bytes in the arena (64-byte aligned when large)."""
+        if isinstance(size, Extent):
+            return self.allocate_dynamic(self.int(size))
+        size = max(size, 1)
         return self._fresh(self.int((size + 15) // 16 * 16 if size < 1024 else (size + 63) // 64 * 64))
 
     def allocate_dynamic(self, size: Any) -> Any:

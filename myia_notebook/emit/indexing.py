@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from myia_notebook.emit.loops import strides
 from myia_notebook.emit.reductions import Reductions
+from myia_notebook.ir.extent import Extent
 from myia_notebook.ir.graph import Apply, Node
 from myia_notebook.ir.types import Array, Scalar
 from myia_notebook.ops.expression import Builder
@@ -73,7 +74,7 @@ class Indexing(Reductions):
             if entry[0] == "at":
                 place = entry[1]
             else:
-                start = self.m.int(entry[1]) if isinstance(entry[1], int) else entry[1]
+                start = self.m.int(entry[1]) if isinstance(entry[1], (int, Extent)) else entry[1]
                 place = self.b.add(start, self.b.mul(next(rest), self.m.int(entry[2])))
             total = self.b.add(total, self.b.mul(place, self.m.int(step)))
         return total

@@ -27,6 +27,7 @@ from myia_notebook.emit.messages import Messages
 from myia_notebook.emit.scalar import FLOATS, I64
 from myia_notebook.emit.structure import STRUCTURAL
 from myia_notebook.errors import error
+from myia_notebook.ir.extent import Extent, Shapes
 from myia_notebook.ir.graph import UNDEFINED, ZERO, Apply, Constant, Graph, Node, callee_of, primitive_of, schedule
 from myia_notebook.ir.types import Array, Environment, Function, List, Scalar, Static, Tuple, Type, parts
 from myia_notebook.lower.plan import BRANCH, Plan, array_words, words
@@ -41,8 +42,9 @@ class Machine(Calls):
     """Emits one program. A `free` one runs without the GIL, in any thread: it keeps no memory from call to call, and asks a flag, whose address is the word
     after its arguments, whether it is to stop."""
 
-    def __init__(self, plan: Plan, free: bool = False) -> None:
+    def __init__(self, plan: Plan, free: bool = False, shapes: Shapes | None = None) -> None:
         super().__init__(plan, free)
+        self.shapes = shapes
         self.arrays = ArrayCode(self)
         self.lists = ListCode(self)
         self.messages, self.host = Messages(), HostCalls()
@@ -156,6 +158,8 @@ class Machine(Calls):
         match t:
             case Scalar():
                 kind = words(t)[0]
+                if isinstance(value, Extent):
+                    return [self.ops.convert(self.b, self.int(value), "int64", t.dtype)]
                 return [ir.Constant(WORD[kind], float(value) if kind in "fs" else int(value))]
             case Tuple(items):
                 return [w for v, item in zip(value, items) for w in self.constant(v, item)]
@@ -177,12 +181,29 @@ class Machine(Calls):
                 return [w for item in items for w in self._zero(item)]
             case Array():  # shared: values are never written after they are made
                 size = math.prod(t.shape) * 8
+                if isinstance(size, Extent):
+                    return [self._zero_array(t)]
                 if size not in self.zeros:
                     self.zeros[size] = np.zeros(size + 64, np.uint8)
                     self.keep.append(self.zeros[size])
                 return [self.outside(self.zeros[size].ctypes.data)]
             case _:
                 return [ir.Constant(WORD[k], 0.0 if k in "fs" else 0) for k in words(t)]
+
+    def _zero_array(self, t: Array) -> Any:
+        """Zeros whose number is known at run time: made where they are first needed, then shared."""
+        if t not in self.extents:
+            self.extents[t] = self.slot(I64, "zeros")
+            with self._in_entry():
+                self.b.store(ir.Constant(I64, 0), self.extents[t])
+        slot, b = self.extents[t], self.b
+        missing, ready = self.block("zeros"), self.block("ready")
+        b.cbranch(b.icmp_unsigned("==", b.load(slot), ir.Constant(I64, 0)), missing, ready)
+        b.position_at_end(missing)
+        b.store(self.arrays.zeros(t), slot)
+        b.branch(ready)
+        b.position_at_end(ready)
+        return b.load(slot)
 
     def _cell(self, tag: int, values: list[tuple[Any, str]]) -> Any:
         """A closure or environment: [tag, words…]"""

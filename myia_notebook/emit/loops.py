@@ -10,6 +10,7 @@ from llvmlite import ir
 
 from myia_notebook.emit.scalar import I1, I32, I64, LLVM_TYPES
 from myia_notebook.emit.vector_math import is_available
+from myia_notebook.ir.extent import Extent, low
 from myia_notebook.ir.types import Array, Type
 
 if TYPE_CHECKING:
@@ -49,13 +50,13 @@ class Loops:
         return self.m.outside(array.ctypes.data)
 
     def zeros(self, t: Array) -> Any:
-        address = self.m.allocate(max(math.prod(t.shape) * SIZE[t.dtype], 1))
+        address = self.m.allocate(math.prod(t.shape) * SIZE[t.dtype])
         memset = self.m.ops.external("memset", ir.IntType(8).as_pointer(), [ir.IntType(8).as_pointer(), I32, I64])
         self.b.call(memset, [self.b.inttoptr(address, ir.IntType(8).as_pointer()), ir.Constant(I32, 0), self.m.int(math.prod(t.shape) * SIZE[t.dtype])])
         return address
 
     def new(self, t: Array) -> Any:
-        return self.m.allocate(max(math.prod(t.shape) * SIZE[t.dtype], 1))
+        return self.m.allocate(math.prod(t.shape) * SIZE[t.dtype])
 
     def read(self, address: Any, index: Any, dtype: str) -> Any:
         pointer = self.b.gep(self.b.inttoptr(address, MEMORY[dtype].as_pointer()), [index])
@@ -89,7 +90,12 @@ class Loops:
             self.work = outside + steps
 
     def _repeat(self, count: int, body: Callable[[Any], None]) -> None:
-        b, before = self.b, self.b.block
+        b, skip = self.b, None
+        if isinstance(count, Extent) and (low(count) or 0) < 1:
+            enter, skip = self.m.block("enter"), self.m.block("skip")
+            b.cbranch(b.icmp_signed(">", self.m.int(count), self.m.int(0)), enter, skip)
+            b.position_at_end(enter)
+        before = b.block
         head, after = self.m.block("loop"), self.m.block("after")
         b.branch(head)
         b.position_at_end(head)
@@ -100,6 +106,9 @@ class Loops:
         i.add_incoming(following, b.block)
         b.cbranch(b.icmp_signed("<", following, self.m.int(count)), head, after)
         b.position_at_end(after)
+        if skip is not None:
+            b.branch(skip)
+            b.position_at_end(skip)
 
     def nest(self, shape: tuple[int, ...], body: Callable[[list[Any]], None]) -> None:
         """body(indices) over a shape."""

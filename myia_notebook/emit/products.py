@@ -9,6 +9,7 @@ from myia_notebook.emit.blas import blas
 from myia_notebook.emit.fusion import Fusion
 from myia_notebook.emit.loops import SIZE
 from myia_notebook.emit.scalar import I32, I64, LLVM_TYPES
+from myia_notebook.ir.extent import likely
 from myia_notebook.ir.graph import Apply
 from myia_notebook.ir.types import Array
 from myia_notebook.ops.expression import Builder
@@ -49,7 +50,7 @@ class Products(Fusion):
         batch = result.shape[:len(result.shape) - (len(x) > 1) - (len(y) > 1)] if isinstance(result, Array) else ()
         rows, inner, columns = a[-2], a[-1], c[-1]
         whole = Array(dtype, (*batch, rows, columns))
-        use_blas = all(t.dtype == dtype for t in types if isinstance(t, Array)) and dtype in blas() and rows * inner * columns >= 2048
+        use_blas = all(t.dtype == dtype for t in types if isinstance(t, Array)) and dtype in blas() and likely(rows * inner * columns) >= 2048
         address = self.new(whole) if use_blas else self.zeros(whole)  # BLAS does not read what it overwrites
 
         def product(indices: list[Any]) -> None:
@@ -62,7 +63,7 @@ class Products(Fusion):
                     self._gemm(dtype, [self._at(x, i, dtype) for x, i in zip((*addresses, address), places)], count, inner, columns)
                     self.m.worked(count * inner * columns // GEMM_SPEED)
 
-                part = max(LONGEST_GEMM // (inner * columns), 1)  # an interrupt waits for no more than this
+                part = max(LONGEST_GEMM // likely(inner * columns), 1)  # an interrupt waits for no more than this
                 whole, rest = divmod(rows, part)
                 self.loop(whole, lambda k: some(self.b.mul(k, self.m.int(part)), part))
                 if rest:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from myia_notebook.errors import error
+from myia_notebook.ir.extent import Extent
 from myia_notebook.ir.graph import UNDEFINED, Graph, Sentinel
 from myia_notebook.ir.types import BOOL, FLOAT, INT, NEVER, NONE, RANGE, Array, Function, FunctionClass, Scalar, Static, Type
 from myia_notebook.ops.operation import Operation
@@ -34,6 +35,8 @@ def type_of_value(value: Any) -> Type:
         case int():
             if not _INT_MIN <= value <= _INT_MAX:
                 raise error("M708", message=f"the integer {value} does not fit in 64 bits")
+            return INT
+        case Extent():
             return INT
         case np.bool_():
             return BOOL

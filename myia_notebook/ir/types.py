@@ -49,7 +49,7 @@ class Scalar(Type):
 
 @dataclass(frozen=True, slots=True)
 class Array(Type):
-    """An array of rank >= 1 (a NumPy 0-d array is a `Scalar`)."""
+    """An array of rank >= 1 (a NumPy 0-d array is a `Scalar`). In a program compiled for a rank an extent may be an `ir.extent.Extent`."""
 
     dtype: str
     shape: tuple[int, ...]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from myia_notebook.errors import error
+from myia_notebook.ir.extent import Extent
 from myia_notebook.ir.graph import UNDEFINED, Constant
 from myia_notebook.ir.types import BOOL, INT, INT_DTYPES, NEVER, NONE, Array, List, NoneType, Record, Scalar, Static, Tuple
 from myia_notebook.ops.expression import Builder, Expr, apply
@@ -59,7 +60,7 @@ def _make_slice(builder: Builder, arguments: list[Expr], keywords: Keywords) -> 
     parts: list[int | None] = []
     for x in arguments:
         value = static_value(x)
-        if value is not UNKNOWN and value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+        if value is not UNKNOWN and value is not None and (not isinstance(value, (int, Extent)) or isinstance(value, bool)):
             raise error("M301", operation="a slice", types=str(x.type), hint="bounds are ints")
         if value is UNKNOWN and not (isinstance(x.type, Scalar) and x.type.dtype in INT_DTYPES):
             raise error("M301", operation="a slice", types=str(x.type), hint="bounds are ints")
@@ -284,7 +285,19 @@ def _window_entry(builder: Builder, window: Window | None, size: int) -> tuple[A
 
 
 def _normalized(value: SliceValue, size: int) -> tuple[int, int, int]:
-    return slice(value.start, value.stop, value.step).indices(size)
+    """`slice(…).indices(size)`, also where extents have no number yet."""
+    parts = (value.start, value.stop, value.step)
+    if not any(isinstance(v, Extent) for v in (size, *parts)):
+        return slice(*parts).indices(size)
+    step = 1 if value.step is None else value.step
+    least, most = (0, size) if step > 0 else (-1, size - 1)
+
+    def bound(v: int | None, default: int) -> int:
+        if v is None:
+            return default
+        return max(v + size, least) if v < 0 else min(v, most)
+
+    return bound(value.start, least if step > 0 else most), bound(value.stop, most if step > 0 else least), step
 
 
 # -- attributes and methods

@@ -250,7 +250,7 @@ def _unrolled(x: Expr) -> Expr:
     if marker is ZIP and is_static(x):
         columns = [tuple_items(_unrolled(i)) for i in tuple_items(x)[1:]]
         return make(builder, [make(builder, list(row)) for row in zip(*columns)])
-    if isinstance(x.type, Array) and x.type.shape[0] <= UNROLLED:
+    if isinstance(x.type, Array) and isinstance(x.type.shape[0], int) and x.type.shape[0] <= UNROLLED:
         return make(builder, [at(x, known(builder, i)) for i in range(x.type.shape[0])])
     return start_of(x)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from myia_notebook.errors import error
 from myia_notebook.infer.values import DTYPES
+from myia_notebook.ir.extent import Extent
 from myia_notebook.ir.types import BOOL, FLOAT, FLOAT_DTYPES, INT, INT_DTYPES, Array, Scalar, Type
 from myia_notebook.ops.arguments import (
     as_array,
@@ -55,7 +56,7 @@ def _shape_argument(given: list[Expr], what: str) -> tuple[int, ...]:
     """A tuple, or ints one by one."""
     values = require_static(given[0], what) if len(given) == 1 else tuple(require_static(g, what) for g in given)
     shape = tuple(values) if isinstance(values, (tuple, list)) else (values,)
-    if not all(isinstance(n, int) and not isinstance(n, bool) for n in shape):
+    if not all(isinstance(n, (int, Extent)) and not isinstance(n, bool) for n in shape):
         raise error("M301", operation=what, types=repr(values), hint="sizes and axes are ints")
     return shape
 

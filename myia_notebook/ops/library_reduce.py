@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from myia_notebook.errors import error
-from myia_notebook.ir.types import Array, Scalar
+from myia_notebook.ir.extent import Extent
+from myia_notebook.ir.types import FLOAT, Array, Scalar
 from myia_notebook.ops.arguments import (
     Bound,
     as_array,
@@ -66,6 +67,11 @@ def _count(x: Expr, axes: tuple[int, ...]) -> int:
     return math.prod(shape_of(x)[i] for i in axes)
 
 
+def _real(x: Expr, count: int) -> Expr:
+    """A count as a float constant."""
+    return x.builder.expr(x.builder.constant(count if isinstance(count, Extent) else float(count), FLOAT))
+
+
 def _is_whole(bound: Bound) -> bool:
     return set(bound) == {"a"}
 
@@ -106,14 +112,14 @@ def _mean(builder: Builder, arguments: list[Expr], keywords: Keywords) -> Expr:
 def mean(x: Expr, axes: tuple[int, ...], keep: bool = False) -> Expr:
     if not isinstance(x.type, Array):
         return strong(x)
-    return total("reduce_sum", x, axes, keep) / float(_count(x, axes))
+    return total("reduce_sum", x, axes, keep) / _real(x, _count(x, axes))
 
 
 def variance(x: Expr, axes: tuple[int, ...], keep: bool, ddof: Any) -> Expr:
     """The mean square of what is left after subtracting the mean."""
     n = _count(x, axes)
     centered = x - mean(x, axes, True)
-    return total("reduce_sum", centered * centered, axes, keep) / float(max(n - ddof, 0))
+    return total("reduce_sum", centered * centered, axes, keep) / _real(x, max(n - ddof, 0))
 
 
 def root(x: Expr) -> Expr:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from myia_notebook.ir.extent import Extent
 from myia_notebook.ir.graph import Constant, Graph, Node, primitive_of
 from myia_notebook.ops.environment import Label
 from myia_notebook.ops.primitive import Checked, Primitive
@@ -51,7 +52,7 @@ def _constant_key(node: Constant) -> Any:
             return ("graph", value.id)
         case Label():
             return ("label", value.graph.id)
-        case int() | float() | bool() | str() | tuple() | None:
+        case int() | float() | bool() | str() | tuple() | Extent() | None:
             return ("constant", type(value).__name__, repr(value), str(node.type))
         case _:
             return ("object", id(value), str(node.type))

@@ -5,8 +5,9 @@ import math
 from typing import Any
 
 from myia_notebook.errors import MyiaError
+from myia_notebook.ir.extent import Extent, likely
 from myia_notebook.ir.graph import ZERO, Apply, Constant, Node, is_call_of, primitive_of
-from myia_notebook.ir.types import Array, Scalar, is_float
+from myia_notebook.ir.types import FLOAT, Array, Scalar, is_float
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.primitive import Elementwise
 from myia_notebook.ops.table import PRIMITIVES
@@ -120,7 +121,7 @@ def _sum_of_broadcast(r: Rewriter, node: Apply) -> Node | None:
         return None  # which axes are summed would matter
     times = math.prod(whole.shape) // math.prod(node.type.shape if isinstance(node.type, Array) else ())
     builder = r.builder(node)
-    return _same_or_none(builder.apply(MULTIPLY, builder.constant(float(times)), inner), node)
+    return _same_or_none(builder.apply(MULTIPLY, builder.constant(times if isinstance(times, Extent) else float(times), FLOAT), inner), node)
 
 
 def _sum_of_sum(r: Rewriter, node: Apply) -> Node | None:
@@ -158,7 +159,7 @@ def _matrix(node: Node) -> tuple[int, int] | None:
     """(rows, columns) of a factor on the right: a vector is a column."""
     if not isinstance(node.type, Array) or len(node.type.shape) > 2:
         return None
-    shape = node.type.shape
+    shape = tuple(map(likely, node.type.shape))
     return (shape[0], shape[1]) if len(shape) == 2 else (shape[0], 1)
 
 
@@ -174,7 +175,7 @@ def _matmul_order(r: Rewriter, node: Apply) -> Node | None:
                 return _same_or_none(builder.apply(MATMUL, left.inputs[1], builder.apply(MATMUL, left.inputs[2], right)), node)
     if isinstance(right, Apply) and is_call_of(right, MATMUL) and len(r.users.get(right.id, ())) == 1:
         row = isinstance(left.type, Array) and len(left.type.shape) == 1
-        first = (1, left.type.shape[0]) if row and isinstance(left.type, Array) else _matrix(left)
+        first = (1, likely(left.type.shape[0])) if row and isinstance(left.type, Array) else _matrix(left)
         shapes = [first, _matrix(right.inputs[1]), _matrix(right.inputs[2])]
         if all(s is not None for s in shapes) and len(right.inputs[1].type.shape) == 2:  # type: ignore[union-attr]
             (m, k), (_, n), (_, p) = shapes  # type: ignore[misc]
