@@ -111,23 +111,27 @@ class Caller(Direct):
         self._function = plain_function(function)
         self._derivative = derivative
         self._backend = backend
+        self._compiled_nothing()
+        self._known_signature: tuple[tuple[Any, Any], inspect.Signature] | None = None
+        functools.update_wrapper(self, getattr(self._function, "__func__", self._function), updated=())
+        self._steps: tuple[Derivative, ...] = (derivative,) if derivative.kind is not None else ()
+        self._derivatives: dict[tuple[str, str | None], Gradient] = {}
+        """The derivatives that were asked for: `grad(f)(x)` in a loop compiles once."""
+        self._carried: list[Source] = []
+        """What came with this function from another process: it may go on to a third, as a scheduler hands it to its workers."""
+
+    def _compiled_nothing(self) -> None:
+        """Sets what belongs to this process, as before the first call; `_OWN` names it."""
         self._cache: dict[Any, Specialization] = {}
         self._fixed: dict[Any, tuple[int, ...]] = {}
         self._ranks = Ranks()
         self._served: dict[Any, Specialization] = {}
         self._lock = threading.RLock()
-        self._known_signature: tuple[tuple[Any, Any], inspect.Signature] | None = None
         self._native: Callable[..., Any] | None = None
         """The machine-code entry of the last specialization, tried first."""
         self._entered: list[Any] = []
         """The programs that were called directly: kept, for another thread may be inside one."""
-        functools.update_wrapper(self, getattr(self._function, "__func__", self._function), updated=())
-        self._steps: tuple[Derivative, ...] = (derivative,) if derivative.kind is not None else ()
-        self._derivatives: dict[tuple[str, str | None], Gradient] = {}
-        """The derivatives that were asked for: `grad(f)(x)` in a loop compiles once."""
         self._dispatcher: Any = None
-        self._carried: list[Source] = []
-        """What came with this function from another process: it may go on to a third, as a scheduler hands it to its workers."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         native = self._native
@@ -144,14 +148,12 @@ class Caller(Direct):
             specialization = self._specialize(values)
             self._remember(specialization)
             result = self._answer(specialization, values)
-        except RecursionError as problem:
+        except (RecursionError, MemoryError) as problem:
             if isinstance(problem, MyiaError):
                 raise
+            if isinstance(problem, MemoryError):
+                raise error("M707", message=str(problem) or "the values of this program") from None
             raise error("M305", type="a value, or a program, nested this deeply", hint="nest tuples and lists less deeply") from None
-        except MemoryError as problem:
-            if isinstance(problem, MyiaError):
-                raise
-            raise error("M707", message=str(problem) or "the values of this program") from None
         return result if specialization.convert is None else specialization.convert(result)
 
     def _answer(self, specialization: Specialization, values: list[Any]) -> Any:
@@ -307,7 +309,7 @@ class Caller(Direct):
         return make_unit(self._function, values, Derivative(), self._backend, self._steps)
 
 
-_OWN = frozenset(("_cache", "_fixed", "_ranks", "_served", "_lock", "_native", "_entered", "_signature", "_plain_count", "_dispatcher"))
+_OWN = frozenset(("_cache", "_fixed", "_ranks", "_served", "_lock", "_native", "_entered", "_plain_count", "_dispatcher"))
 
 
 def _blank(cls: Any) -> Any:
@@ -317,7 +319,8 @@ def _blank(cls: Any) -> Any:
 
 def _restored(cls: Any, state: dict[str, Any]) -> Any:
     made = cls.__new__(cls)
-    made.__dict__.update(state, _cache={}, _fixed={}, _ranks=Ranks(), _served={}, _lock=threading.RLock(), _native=None, _entered=[], _dispatcher=None)
+    made.__dict__.update(state)
+    made._compiled_nothing()
     return made
 
 

@@ -201,8 +201,10 @@ def _compiled(mapped: Mapped, leaves: list[np.ndarray[Any, Any]], outputs: list[
                 except BaseException as problem:
                     failures.append((index, problem))
 
-    running: list[Future[None]] = [_pool().submit(work) for _ in range(min(cores, -(-count // size)))]
+    running: list[Future[None]] = []
     try:
+        for _ in range(min(cores, -(-count // size))):
+            running.append(_pool().submit(work))
         for future in running:
             future.result()
     except BaseException:

@@ -15,22 +15,9 @@ import pytest
 
 from myia_notebook import MyiaError, grad, map_elements, myia
 from tests.cases.running import define
+from tests.cuda.programs import newton, tree
 
 BACKENDS = ("numba", "vm", "python")
-
-
-def newton(a):
-    x, n = 1.0, 0
-    while abs(x * x - a) > 1e-12 * a:
-        x = 0.5 * (x + a / x)
-        n = n + 1
-    return x, n
-
-
-def tree(x):
-    def grow(d, v):
-        return v if d <= 0 else grow(d - 1, math.sin(v)) + 0.1 * grow(d - 2, v)
-    return grow(4, x)
 
 
 class Pair(NamedTuple):
@@ -146,13 +133,17 @@ def test_what_cannot_be_mapped_is_refused(call, code: str) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_an_interrupt_stops_it() -> None:
-    code = ("import sys, numpy as np, myia_notebook\n"
+    code = ("import signal, numpy as np, myia_notebook\n"
+            "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell's background job ignores it
             "space = myia_notebook.compile_source('def f(x):\\n    while x > 0.0:\\n        x = x + 1.0\\n    return x\\n')\n"
             "f = myia_notebook.map_elements(space['f'])\nf(np.zeros(3))\nprint('ready', flush=True)\n"
             "try:\n    f(np.ones(8))\nexcept KeyboardInterrupt:\n    print('stopped', float(f(np.zeros(3)).sum()))\n")
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None and process.stdout.readline() == "ready\n"
-    time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
-    assert out == "stopped 0.0\n"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None and process.stdout.readline() == "ready\n"
+            time.sleep(0.3)
+            process.send_signal(signal.SIGINT)
+            out, _ = process.communicate(timeout=60)
+            assert out == "stopped 0.0\n"
+        finally:
+            process.kill()

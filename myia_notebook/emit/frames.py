@@ -200,20 +200,39 @@ class Frames:
         b.cbranch(b.icmp_unsigned(">", rounded, b.sub(b.load(self.end), here)), full, fits).set_weights([1, 10000])
         b.position_at_end(full)
         address = b.call(self.refill, [rounded, self.top, self.end, self.chunks, self.used])
-        bad, good = self.block("no_memory"), self.block("got")
-        b.cbranch(b.icmp_unsigned("==", address, self.int(0)), bad, good)
-        b.position_at_end(bad)
-        self.fail("M707", "the values of this program", self.here)
-        b.position_at_end(good)
+        good = self._or_fail(address, "M707", "the values of this program")
         b.branch(done)
         b.position_at_end(fits)
         b.store(b.add(here, rounded), self.top)
         b.branch(done)
         b.position_at_end(done)
-        phi = b.phi(I64)
-        phi.add_incoming(address, good)
-        phi.add_incoming(here, fits)
-        return phi
+        return self.joined([address], good, [here], fits)[0]
+
+    def _or_fail(self, value: Any, code: str, message: str) -> Any:
+        """Goes on where the value is not 0: gives that block."""
+        b = self.b
+        bad, good = self.block("bad"), self.block("good")
+        b.cbranch(b.icmp_unsigned("==", value, self.int(0)), bad, good)
+        b.position_at_end(bad)
+        self.fail(code, message, self.here)
+        b.position_at_end(good)
+        return good
+
+    def joined(self, values: list[Any], end: Any, others: list[Any], other_end: Any) -> list[Any]:
+        """What each pair of values is where two blocks have met."""
+        phis: list[Any] = []
+        for x, y in zip(values, others):
+            phi = self.b.phi(x.type)
+            phi.add_incoming(x, end)
+            phi.add_incoming(y, other_end)
+            phis.append(phi)
+        return phis
+
+    def copy_bytes(self, source: Any, target: Any, size: Any) -> None:
+        """memcpy between addresses."""
+        byte = ir.IntType(8).as_pointer()
+        copy = self.ops.external("memcpy", byte, [byte, byte, I64])
+        self.b.call(copy, [self.b.inttoptr(target, byte), self.b.inttoptr(source, byte), size])
 
     def _push(self, values: list[tuple[Any, str]], number: int) -> None:
         """A frame: the words, then the return number."""
@@ -225,11 +244,7 @@ class Frames:
         b.cbranch(b.icmp_unsigned(">", new, b.load(self.room)), full, fits).set_weights([1, 10000])
         b.position_at_end(full)
         ok = b.call(self.grow, [self.int(8 * size), self.stack, self.sp, self.room, self.first])
-        bad, good = self.block("too_deep"), self.block("grown")
-        b.cbranch(b.icmp_unsigned("==", ok, self.int(0)), bad, good)
-        b.position_at_end(bad)
-        self.fail("M706", "its frames do not fit in memory", self.here)
-        b.position_at_end(good)
+        self._or_fail(ok, "M706", "its frames do not fit in memory")
         b.branch(fits)
         b.position_at_end(fits)
         sp = b.load(self.sp)

@@ -31,13 +31,26 @@ class Known:
     value: Any
 
 
+class Last(threading.local):
+    """What the last call-back of a thread left behind, until the program has ended: its problem, or a text."""
+
+    def __init__(self) -> None:
+        self.problem: BaseException | None = None
+        self.text: str | None = None
+
+    def taken(self) -> BaseException:
+        """The problem; where ctypes answered before the call-back began, it was an interrupt."""
+        problem, self.problem = self.problem, None
+        return KeyboardInterrupt() if problem is None else problem
+
+
 class HostCalls:
     """The calls of one program. `address` is that of the C function which makes them: (number, address of
     [0, operands' words…], result). The 0 becomes 1 when the result is there: what ctypes itself answers when a call is interrupted before it begins is not to be relied on."""
 
     def __init__(self) -> None:
         self.calls: list[HostCall] = []
-        self.last = threading.local()
+        self.last = Last()
         self._callback = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(self._call)
         self.address: int = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
 
@@ -65,9 +78,7 @@ class HostCalls:
             self.last.problem = problem
 
     def taken(self) -> BaseException:
-        problem = getattr(self.last, "problem", None)
-        self.last.problem = None
-        return KeyboardInterrupt() if problem is None else problem
+        return self.last.taken()
 
 
 def view(address: int, t: Array) -> np.ndarray[Any, Any]:

@@ -22,8 +22,8 @@ from myia_notebook.emit.kernel_scalar import LIBDEVICE, literal, scalar
 from myia_notebook.emit.python_source import _free, _identifier
 from myia_notebook.errors import error
 from myia_notebook.ir.graph import UNDEFINED, ZERO, Apply, Constant, Graph, Node, callee_of, graph_constant, primitive_of, schedule
-from myia_notebook.ir.types import Array, Environment, Function, List, Scalar, Tuple, Type, parts, sensitivity
-from myia_notebook.lower.plan import BRANCH, Plan, words
+from myia_notebook.ir.types import Array, Function, List, Scalar, Tuple, Type, parts, sensitivity
+from myia_notebook.lower.plan import BRANCH, Plan, last_uses, member_tags, words
 from myia_notebook.lower.primitives import ENV_IS, ENV_IS_ZERO
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.primitive import Checked, Elementwise, Primitive
@@ -103,7 +103,7 @@ class KernelWriter:
         self.depth = 0
         self.node: Node | None = None
         self.uses_memory = False
-        self.tags = _tags(plan)
+        self.tags = member_tags(plan)
 
     # -- small pieces
 
@@ -327,7 +327,7 @@ class KernelWriter:
 
     def _body(self, graph: Graph, arguments: list[str], finish: Callable[[list[str]], None], is_tail: bool) -> None:
         nodes = schedule(graph)
-        scope = _Scope(graph, _last_uses(nodes, graph.output))
+        scope = _Scope(graph, last_uses(nodes, graph.output))
         position = 0
         for p in graph.parameters:
             count = len(words(Builder.type_of(p)))
@@ -574,33 +574,6 @@ def _stored(text: str, kind: str) -> str:
 def _is_constant(text: str) -> bool:
     return text in ("True", "False", "inf", "-inf", "nan") or text.replace(".", "").replace("-", "").replace("e", "").replace("+", "").isdigit() or (
         text.startswith(("float32(", "int32(")) and text.count("(") == 1 and _is_constant(text[text.index("(") + 1:-1]))
-
-
-def _tags(plan: Plan) -> dict[int, int]:
-    """A number for each graph that is a member of a class, unique in its class."""
-    tags: dict[int, int] = {}
-    for g in plan.graphs:
-        for t in (*(p.type for p in g.parameters), *(n.type for n in schedule(g)), g.result):
-            stack = [t]
-            while stack:
-                match stack.pop():
-                    case Tuple() as whole:
-                        stack.extend(parts(whole))
-                    case Function(cls) | Environment(cls):
-                        for i, member in enumerate(cls.members):
-                            tags.setdefault(member.id, i)
-                    case _:
-                        pass
-    return tags
-
-
-def _last_uses(nodes: list[Apply], output: Node) -> dict[int, int]:
-    last: dict[int, int] = {}
-    for i, node in enumerate(nodes):
-        last.update((x.id, i) for x in node.inputs if not isinstance(x, Constant))
-    if not isinstance(output, Constant):
-        last[output.id] = len(nodes) + 1
-    return last
 
 
 def kernel_text(plan: Plan) -> KernelText:

@@ -99,10 +99,7 @@ class ListCode:
 
     def copy(self, source: Any, target: Any, count: Any, w: int) -> None:
         """memcpy of items between blocks' item addresses."""
-        byte = ir.IntType(8).as_pointer()
-        memcpy = self.m.ops.external("memcpy", byte, [byte, byte, I64])
-        b = self.b
-        b.call(memcpy, [b.inttoptr(target, byte), b.inttoptr(source, byte), b.mul(count, self.m.int(8 * w))])
+        self.m.copy_bytes(source, target, self.b.mul(count, self.m.int(8 * w)))
         self.m.worked(count)
 
     def when(self, condition: Any, then: Callable[[], list[Any]], otherwise: Callable[[], list[Any]]) -> list[Any]:
@@ -119,13 +116,7 @@ class ListCode:
         y_end = b.block
         b.branch(join)
         b.position_at_end(join)
-        result: list[Any] = []
-        for p, q in zip(x, y):
-            phi = b.phi(p.type)
-            phi.add_incoming(p, x_end)
-            phi.add_incoming(q, y_end)
-            result.append(phi)
-        return result
+        return self.m.joined(x, x_end, y, y_end)
 
     @staticmethod
     def item_type(t: Type) -> Type:

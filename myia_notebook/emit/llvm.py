@@ -29,8 +29,8 @@ from myia_notebook.emit.structure import STRUCTURAL
 from myia_notebook.errors import error
 from myia_notebook.ir.extent import Extent, Shapes
 from myia_notebook.ir.graph import UNDEFINED, ZERO, Apply, Constant, Graph, Node, callee_of, primitive_of, schedule
-from myia_notebook.ir.types import Array, Environment, Function, List, Scalar, Static, Tuple, Type, parts
-from myia_notebook.lower.plan import BRANCH, Plan, array_words, words
+from myia_notebook.ir.types import Array, Function, List, Scalar, Static, Tuple, Type
+from myia_notebook.lower.plan import BRANCH, Plan, array_words, last_uses, member_tags, words
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.primitive import Checked, Elementwise, Kernel, Primitive, Reduction
 from myia_notebook.ops.table import PRIMITIVES
@@ -49,7 +49,7 @@ class Machine(Calls):
         self.lists = ListCode(self)
         self.messages, self.host = Messages(), HostCalls()
         self.keep += [self.messages, self.host]
-        self.tags = self._tags()
+        self.tags = member_tags(self.plan)
 
     def build(self) -> None:
         arguments, results = self.function.args
@@ -87,37 +87,17 @@ class Machine(Calls):
         """Writes the result's words; arrays are copied to where the caller wants them (the word there says)."""
         address = self.b.ptrtoint(results, I64)
         sizes = {place: math.prod(t.shape) * SIZE[t.dtype] for place, t in array_words(self.plan.root.result)}  # type: ignore[arg-type]
-        byte = ir.IntType(8).as_pointer()
-        copy = self.ops.external("memcpy", byte, [byte, byte, I64])
         for i, (kind, slot) in enumerate(zip(kinds, self._slots(kinds))):
             value = self.b.load(slot)
             if i in sizes and not self.keeps_arena:
-                target = self.load(address, i, "i")
-                self.b.call(copy, [self.b.inttoptr(target, byte), self.b.inttoptr(value, byte), self.int(sizes[i])])
+                self.copy_bytes(value, self.load(address, i, "i"), self.int(sizes[i]))
             else:
                 self.store(value, address, i, kind)
-
-    def _tags(self) -> dict[int, int]:
-        """A number for each graph that is a member of a class, unique in its class."""
-        tags: dict[int, int] = {}
-        for g in self.plan.graphs:
-            for t in (*(p.type for p in g.parameters), *(n.type for n in schedule(g)), g.result):
-                stack = [t]
-                while stack:
-                    match stack.pop():
-                        case Tuple() | List() as whole:
-                            stack.extend(parts(whole))
-                        case Function(cls) | Environment(cls):
-                            for i, member in enumerate(cls.members):
-                                tags.setdefault(member.id, i)
-                        case _:
-                            pass
-        return tags
 
     def _body(self, graph: Graph, arguments: list[Any], finish: Callable[[list[Any]], None], is_tail: bool) -> None:
         """Emits the nodes of a graph and hands the words of its output to `finish`; in tail position the last call is a jump."""
         nodes = schedule(graph)
-        scope = Scope(graph, nodes, _last_uses(nodes, graph.output))
+        scope = Scope(graph, nodes, last_uses(nodes, graph.output))
         position = 0
         for p in graph.parameters:
             count = len(words(Builder.type_of(p)))
@@ -298,15 +278,3 @@ class Machine(Calls):
             elif primitive.emit.check in ("power", "not_pole"):
                 check_finite(self, result, pairs, t.dtype, "M708", "math range error", span)
         return result
-
-
-def _last_uses(nodes: list[Apply], output: Node) -> dict[int, int]:
-    """The position of the last node that uses each node; the output is used after all."""
-    last: dict[int, int] = {}
-    for i, node in enumerate(nodes):
-        for x in node.inputs:
-            if not isinstance(x, Constant):
-                last[x.id] = i
-    if not isinstance(output, Constant):
-        last[output.id] = len(nodes) + 1
-    return last

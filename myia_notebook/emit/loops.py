@@ -169,7 +169,4 @@ class Loops:
         self.b.position_at_end(done)
         if value is None:
             return None
-        phi = self.b.phi(value.type)
-        phi.add_incoming(value, quick)
-        phi.add_incoming(slow, slow_end)
-        return phi
+        return self.m.joined([value], quick, [slow], slow_end)[0]

@@ -3,9 +3,9 @@ exception that follows."""
 from __future__ import annotations
 
 import ctypes
-import threading
 from typing import Any
 
+from myia_notebook.emit.host import Last
 from myia_notebook.emit.memory import read, read_words
 from myia_notebook.ir.types import Tuple, Type
 from myia_notebook.lower.plan import words
@@ -17,7 +17,7 @@ class Messages:
 
     def __init__(self) -> None:
         self.forms: list[tuple[Form, Tuple, bool]] = []
-        self.last = threading.local()
+        self.last = Last()
         self._callback = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(self._take)
         self.address: int = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
 
@@ -41,12 +41,9 @@ class Messages:
 
     def problem(self) -> BaseException:
         """What went wrong in writing."""
-        problem = getattr(self.last, "problem", None)
-        self.last.problem = None
-        return KeyboardInterrupt() if problem is None else problem
+        return self.last.taken()
 
     def taken(self) -> str | None:
         """The text kept for the exception that is raised now."""
-        text = getattr(self.last, "text", None)
-        self.last.text = None
+        text, self.last.text = self.last.text, None
         return text

@@ -5,10 +5,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from llvmlite import ir
-
 from myia_notebook.emit.loops import SIZE
-from myia_notebook.emit.scalar import I64
 from myia_notebook.ir.graph import UNDEFINED, Apply, Graph, graph_constant
 from myia_notebook.ir.types import Array, Tuple, Type
 from myia_notebook.lower.plan import words
@@ -88,13 +85,7 @@ def _env_get(m: Machine, node: Apply, t: Type) -> list[Any]:
     absent_end = b.block
     b.branch(join)
     b.position_at_end(join)
-    result: list[Any] = []
-    for part, zero in zip(parts, zeros):
-        phi = b.phi(part.type)
-        phi.add_incoming(part, read)
-        phi.add_incoming(zero, absent_end)
-        result.append(phi)
-    return result
+    return m.joined(parts, read, zeros, absent_end)
 
 
 def _env_is_zero(m: Machine, node: Apply, t: Type) -> list[Any]:
@@ -119,9 +110,9 @@ def _fresh_zeros(m: Machine, node: Apply, t: Type) -> list[Any]:
 
 def _copied(m: Machine, node: Apply, t: Type) -> list[Any]:
     assert isinstance(t, Array)
-    size, byte = math.prod(t.shape) * SIZE[t.dtype], ir.IntType(8).as_pointer()
+    size = math.prod(t.shape) * SIZE[t.dtype]
     source, address = m.operand(node.inputs[1])[0], m.allocate(max(size, 1))
-    m.b.call(m.ops.external("memcpy", byte, [byte, byte, I64]), [m.b.inttoptr(x, byte) for x in (address, source)] + [m.int(size)])
+    m.copy_bytes(source, address, m.int(size))
     return [address]
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from myia_notebook.errors import error
 from myia_notebook.ir.clone import clone
-from myia_notebook.ir.graph import Apply, Constant, Graph, graph_constant, is_call_of, primitive_of, reachable, schedule
+from myia_notebook.ir.graph import Apply, Constant, Graph, Node, graph_constant, is_call_of, primitive_of, reachable, schedule
 from myia_notebook.ir.types import (
     BOOL,
     NEVER,
@@ -125,6 +125,34 @@ def lower(root: Graph) -> Plan:
                             hint="use backend='vm'")
             words(Builder.type_of(node))
     return Plan(root, graphs, _entries(root, graphs), sums)
+
+
+def member_tags(plan: Plan) -> dict[int, int]:
+    """A number for each graph that is a member of a class, unique in its class."""
+    tags: dict[int, int] = {}
+    for g in plan.graphs:
+        for t in (*(p.type for p in g.parameters), *(n.type for n in schedule(g)), g.result):
+            stack = [t]
+            while stack:
+                match stack.pop():
+                    case Tuple() | List() as whole:
+                        stack.extend(parts(whole))
+                    case Function(cls) | Environment(cls):
+                        for i, member in enumerate(cls.members):
+                            tags.setdefault(member.id, i)
+                    case _:
+                        pass
+    return tags
+
+
+def last_uses(nodes: list[Apply], output: Node) -> dict[int, int]:
+    """The position of the last node that uses each node; the output is used after all."""
+    last: dict[int, int] = {}
+    for i, node in enumerate(nodes):
+        last.update((x.id, i) for x in node.inputs if not isinstance(x, Constant))
+    if not isinstance(output, Constant):
+        last[output.id] = len(nodes) + 1
+    return last
 
 
 def _entries(root: Graph, graphs: list[Graph]) -> set[int]:
