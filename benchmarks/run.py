@@ -22,8 +22,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 DOCUMENT = HERE.parent / "docs" / "performance.md"
-PROGRAMS = ("call", "loops", "tolerance", "orders", "hessians", "chain", "recursion", "trees", "nested", "network", "lstm", "mixture", "bundle", "letters", "elementwise",
-            "ode", "parser", "kalman", "warping", "contact", "expressions")
+PROGRAMS = ("call", "loops", "tolerance", "orders", "hessians", "chain", "recursion", "trees", "nested", "network", "lstm", "mixture", "bundle", "letters", "elementwise")
 MODULES = {"JAX": "jax", "torch": "torch"}
 ROUNDS, SHARE = 40, 0.02
 
@@ -149,8 +148,6 @@ def line(row: dict[str, Any]) -> str:
 
 def signature(peers: bool) -> str:
     """On what, with what and when it was measured."""
-    import numpy
-
     from importlib.metadata import PackageNotFoundError, version
     versions = []
     for name in ("numba", "numpy", *(("jax", "torch") if peers else ())):
@@ -159,7 +156,6 @@ def signature(peers: bool) -> str:
         except PackageNotFoundError:
             continue
     model = next((x.split(":")[1].strip() for x in Path("/proc/cpuinfo").read_text().splitlines() if x.startswith("model name")), "") if Path("/proc/cpuinfo").exists() else ""
-    assert numpy
     return f"{datetime.date.today()}, {model}, one core of {os.cpu_count()}; {', '.join(versions)}. In parentheses ours / theirs."
 
 

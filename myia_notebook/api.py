@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import pickle
 import sys
 import threading
 import warnings
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from myia_notebook.boundary import ClosureValue, returned_value
-from myia_notebook.carried import Source, by_value, is_importable, is_inside, merged, put_back, sources, unpickled
+from myia_notebook.carried import Source, by_value, is_importable, is_inside, merged, put_back, sources
 from myia_notebook.emit.call_result import MISS
 from myia_notebook.emit.vectorcall import Direct, direct, install
 from myia_notebook.errors import MyiaError, MyiaWarning, error
@@ -175,7 +176,7 @@ class Caller(Direct):
         if not (isinstance(self._function, (ClosureValue, Caller)) or is_importable(getattr(self._function, "__func__", self._function))):
             data = by_value(self)
             if data is not None:
-                return unpickled, (data,)
+                return pickle.loads, (data,)
             if name and not is_inside():
                 return name
         return _blank, (type(self),), {**self._asked(), "_carried": merged(self._carried, sources(self._function))}

@@ -10,7 +10,6 @@ import functools
 import hashlib
 import inspect
 import linecache
-import pickle
 import sys
 import threading
 import types
@@ -126,7 +125,3 @@ def by_value(value: Any) -> bytes | None:
 
 def is_inside() -> bool:
     return getattr(_inside, "active", False)
-
-
-def unpickled(data: bytes) -> Any:
-    return pickle.loads(data)

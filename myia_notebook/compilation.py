@@ -12,7 +12,7 @@ from typing import Any
 from myia_notebook.carried import filename_of
 from myia_notebook.errors import MyiaError, error
 from myia_notebook.ir.graph import Graph
-from myia_notebook.pipeline import Observer, Unit, compile_unit
+from myia_notebook.pipeline import Observer, Unit, compile_unit, prints
 from myia_notebook.snapshot import ErrorView, Event, Snapshot, Trace
 
 
@@ -189,10 +189,10 @@ def _finish(compilation: Compilation, unit: Unit, inputs: list[Any], elapsed: fl
 def _keep_live(compilation: Compilation, unit: Unit, values: list[Any], identity: Any) -> None:
     """Keeps the program for the viewer's live inputs, when it has some and prints nothing."""
     from myia_notebook.api import _converter, runtime
-    from myia_notebook.view.live import Live, is_silent, kind_of, remember
+    from myia_notebook.view.live import Live, kind_of, remember
     optimized = unit.optimized
     assert optimized is not None
-    if not any(map(kind_of, values)) or not is_silent(optimized):
+    if not any(map(kind_of, values)) or prints(optimized):
         return
 
     def prepare(given: list[Any]) -> list[Any]:

@@ -13,31 +13,43 @@ from myia_notebook.errors import error
 
 CPU = 1
 """The device type of DLPack that NumPy can read."""
+_CONTAINERS = (tuple, list, dict)
 _KNOWN = (bool, int, float, complex, str, bytes, type(None), np.ndarray, np.generic)
 
 
 def as_known(value: Any) -> Any:
     """The value with foreign arrays as NumPy arrays. Raises M305 with the library's own words if it refuses."""
+    if type(value) in _CONTAINERS:
+        return _rebuilt(value) if _holds_foreign(value) else value
+    return _array(value, type(value)) if _is_foreign(value) else value
+
+
+def _is_foreign(value: Any) -> bool:
     cls = type(value)
-    if isinstance(value, _KNOWN):
-        return value
-    if cls is tuple or cls is list or cls is dict:
-        return _container(value, cls)
-    if isinstance(value, type) or hasattr(value, "__myia_function__") or not (hasattr(cls, "__array__") or hasattr(cls, "__dlpack__")):
-        return value
-    return _array(value, cls)
+    if isinstance(value, _KNOWN) or isinstance(value, type) or hasattr(value, "__myia_function__"):
+        return False
+    return hasattr(cls, "__array__") or hasattr(cls, "__dlpack__")
 
 
-def _container(value: Any, cls: type) -> Any:
-    """Looks one level down at a time, by recursion only into containers of containers: data that deep holds no foreign array."""
-    work, depth = [value], 0
-    while work and depth < 64:
-        work = [x for v in work for x in (v.values() if type(v) is dict else v) if type(x) in (tuple, list, dict) or not isinstance(x, _KNOWN)]
-        if any(type(x) not in (tuple, list, dict) and as_known(x) is not x for x in work):
-            return {k: as_known(v) for k, v in value.items()} if cls is dict else cls(map(as_known, value))
-        work = [x for x in work if type(x) in (tuple, list, dict)]
-        depth += 1
-    return value
+def _holds_foreign(value: Any) -> bool:
+    """Level by level, each container once, however often it occurs; data nested deeper than 64 hold no foreign array."""
+    level, seen = [value], {id(value)}
+    for _ in range(64):
+        items = [x for v in level for x in (v.values() if type(v) is dict else v)]
+        if any(map(_is_foreign, items)):
+            return True
+        level = []
+        for x in items:
+            if type(x) in _CONTAINERS and id(x) not in seen:
+                seen.add(id(x))
+                level.append(x)
+        if not level:
+            return False
+    return False
+
+
+def _rebuilt(value: Any) -> Any:
+    return {k: as_known(v) for k, v in value.items()} if type(value) is dict else type(value)(map(as_known, value))
 
 
 def _array(value: Any, cls: type) -> Any:

@@ -28,7 +28,7 @@ from myia_notebook.ir.types import NoneType, Record, Scalar, Static, Tuple, Type
 from myia_notebook.lower.plan import words
 from myia_notebook.ops.expression import Builder
 from myia_notebook.ops.primitive import Abstract
-from myia_notebook.pipeline import Unit, compile_unit
+from myia_notebook.pipeline import INTERPRETED, Unit, compile_unit, prints
 from myia_notebook.vm import run
 
 PIECES = 8
@@ -89,7 +89,7 @@ class MappedFunction:
         unit, session = self._caller._unit(examples)
         unit.arguments = [Abstract(a.type) for a in unit.arguments]  # what an element is, is not known
         unit.backend, unit.may_interpret = self._backend or "numba", False
-        interpreted = unit.backend in ("vm", "python")
+        interpreted = unit.backend in INTERPRETED
         compile_unit(unit, until="code" if interpreted else "lowered")
         assert unit.optimized is not None and unit.result_type is not None
         if not _is_of_numbers(unit.result_type):
@@ -104,8 +104,7 @@ class MappedFunction:
             require_device()
             return Mapped(unit, session, Kernel.of(text), kinds, _on_device)
         from myia_notebook.emit.mapped import MappedProgram
-        from myia_notebook.view.live import is_silent
-        return Mapped(unit, session, MappedProgram(unit.lowered), kinds, _compiled, not is_silent(unit.optimized))
+        return Mapped(unit, session, MappedProgram(unit.lowered), kinds, _compiled, prints(unit.optimized))
 
 
 def map_elements(f: Any, *, backend: str | None = None) -> MappedFunction:

@@ -20,6 +20,8 @@ from myia_notebook.ir.types import Type
 from myia_notebook.ops.primitive import Abstract
 
 BACKENDS = ("numba", "cuda", "vm", "python")
+INTERPRETED = ("vm", "python")
+"""Those that run the optimized graph itself: nothing is lowered."""
 """Machine code, the GPU, the interpreter, and the generated Python text, executed (for comparison)."""
 
 
@@ -103,11 +105,11 @@ def lower_(unit: Unit) -> None:
     from myia_notebook.gradient.classes import contains_function
     if unit.result_type is not None and contains_function(unit.result_type, unions=False):
         unit.backend = "vm"
-    if unit.backend in ("vm", "python"):
+    if unit.backend in INTERPRETED:
         return
     from myia_notebook.lower import lower
     assert unit.optimized is not None
-    if unit.shapes is not None and _prints(unit.optimized):
+    if unit.shapes is not None and prints(unit.optimized):
         raise error("M801", message="a program that prints is compiled for each shape")
     try:
         with _emitting(unit):
@@ -120,9 +122,9 @@ def _emitting(unit: Unit) -> Any:
     return nullcontext() if unit.shapes is None else unit.shapes.emitting()
 
 
-def _prints(root: Graph) -> bool:
-    """Whether a program has an effect, so that it must not run twice."""
-    return any("effect" in p.laws and p.name == "print_" for g in reachable(root) for n in schedule(g) if (p := primitive_of(n)) is not None)
+def prints(root: Graph) -> bool:
+    """Whether a program prints: one that does must not run again unasked."""
+    return any(p.name == "print_" for g in reachable(root) for n in schedule(g) if (p := primitive_of(n)) is not None)
 
 
 def _interpret(unit: Unit, problem: MyiaError) -> None:

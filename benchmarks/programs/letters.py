@@ -103,7 +103,8 @@ def by_hand() -> Any:
 
 def jax_(given: tuple[Any, ...]) -> Any:
     import jax
-    from jax import lax, numpy as jnp
+    from jax import lax
+    from jax import numpy as jnp
 
     def inner(main: Any, extra: Any, state: Any, letters: Any) -> Any:
         def step(s: Any, pair: Any) -> Any:

@@ -38,7 +38,8 @@ def by_hand() -> tuple[Any, Any]:
 
 def jax_(x: float, n: int) -> Any:
     import jax
-    from jax import lax, numpy as jnp
+    from jax import lax
+    from jax import numpy as jnp
     g = jax.jit(jax.grad(lambda x: lax.fori_loop(0, n, lambda i, v: jnp.sin(v) * x + 0.1 * v, x)))
     return lambda: jax.block_until_ready(g(x))
 

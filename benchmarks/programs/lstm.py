@@ -72,7 +72,8 @@ def by_hand() -> Any:
 
 def jax_(given: tuple[Any, ...]) -> Any:
     import jax
-    from jax import lax, numpy as jnp
+    from jax import lax
+    from jax import numpy as jnp
 
     def inner(wx: Any, wh: Any, b: Any, xs: Any, h: Any, c: Any) -> Any:
         def cell(state: Any, x: Any) -> Any:

@@ -15,7 +15,7 @@ D, K, N = 10, 5, 1000
 
 def objective(alphas: Any, means: Any, icf: Any, x: Any, gamma: float) -> Any:
     """The part of the log-likelihood that depends on the parameters. `icf`: logarithms of a diagonal, then a lower triangle column by column."""
-    d, k = means.shape[1], means.shape[0]
+    d = means.shape[1]
     scales, spread = np.exp(icf[:, :d]), np.sum(icf[:, :d], axis=1)
     centered = x[:, None, :] - means
     columns = [scales[:, i] * centered[:, :, i] for i in range(d)]

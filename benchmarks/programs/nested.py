@@ -163,8 +163,8 @@ def by_hand() -> Any:
 
 def jax_descent(f: Any, x: Any, slope_of: Any) -> Any:
     """`minimum` as a while_loop: reverse mode cannot pass it, so `slope_of` is forward mode outside."""
-    import jax
-    from jax import lax, numpy as jnp
+    from jax import lax
+    from jax import numpy as jnp
 
     def size(v: Any) -> Any:
         return jnp.sqrt(jnp.sum(v * v))

@@ -13,13 +13,14 @@ from typing import Any
 from llvmlite import ir
 
 from myia_notebook.emit.cpu import NativeFunction, compile_free
-from myia_notebook.emit.scalar import F32, F64, I32, I64
+from myia_notebook.emit.frames import WORD
+from myia_notebook.emit.scalar import I32, I64
 from myia_notebook.lower.plan import Plan, words
 from myia_notebook.ops.expression import Builder
 
 NAME = "myia_map"
 _BYTE = ir.IntType(8)
-_STORED = {"f": F64, "s": F32, "i": I64, "w": I32, "b": _BYTE}
+_STORED = {**WORD, "b": _BYTE}
 
 
 class _MapCode:

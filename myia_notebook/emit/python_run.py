@@ -64,7 +64,6 @@ class TextProgram:
     def _function(self, graph: Graph) -> Any:
         """The function of a graph; of a constructor that the text does not name, something that stands for it."""
         if graph.id not in self.functions:
-            made = self.functions[graph.id] = object()
             self.functions[graph.id] = made = lambda *fields: fields
             self.graphs[made] = graph.id
         return self.functions[graph.id]

@@ -82,9 +82,8 @@ def _own_children(node: ast.AST) -> list[ast.AST]:
 def _combined(node: ast.AST, below: list[_Names]) -> _Names:
     bound, items, read = _own_names(node)
     below = [b for b in below if b is not _NO_NAMES]
-    if not (bound or items or read):
-        if len(below) < 2:
-            return below[0] if below else _NO_NAMES
+    if len(below) < 2 and not (bound or items or read):
+        return below[0] if below else _NO_NAMES
     local = [n for n in bound if n not in items]
     return _Names(_joined(bound, [b.bound for b in below]), _joined(local, [b.local for b in below]), _joined(items, [b.items for b in below]),
                   _joined(read, [b.read for b in below]))

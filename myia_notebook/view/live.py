@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from myia_notebook.errors import MyiaError
-from myia_notebook.ir.graph import Graph, Node, primitive_of, reachable, schedule
+from myia_notebook.ir.graph import Graph, Node
 from myia_notebook.snapshot import to_json
 from myia_notebook.view.curve import Curve
 from myia_notebook.view.diagnose import diagnose
@@ -123,11 +123,6 @@ def kind_of(value: Any) -> str:
     return {bool: "bool", int: "int", float: "float"}.get(type(value), "")
 
 
-def is_silent(graph: Graph) -> bool:
-    """Whether the program prints nothing: one that prints must not run again unasked."""
-    return all((p := primitive_of(node)) is None or p.name != "print_" for g in reachable(graph) for node in schedule(g))
-
-
 def remember(live: Live) -> Live:
     """Gives the program its token. The oldest are forgotten."""
     live.token = f"{_session}-{next(_counter)}"
@@ -163,4 +158,4 @@ def serve() -> None:
     get_comm_manager().register_target("myia_notebook", opened)
 
 
-__all__ = ["Live", "answer", "budget", "is_silent", "kind_of", "remember", "serve"]
+__all__ = ["Live", "answer", "budget", "kind_of", "remember", "serve"]

@@ -102,3 +102,18 @@ def test_a_memory_mapped_file_is_read_or_refused(tmp_path: pathlib.Path) -> None
         except MyiaError as problem:
             assert problem.code == "M305"
         assert myia(squares, backend=backend)(np.asarray(mapped)) == 14.0
+
+
+def test_data_whose_parts_are_shared_are_looked_at_once() -> None:
+    """A tuple that holds itself twice, forty times over, has 2⁴⁰ leaves and 41 parts."""
+    from myia_notebook.foreign import as_known
+    shared: Any = (1.0,)
+    for _ in range(40):
+        shared = (shared, shared)
+    assert as_known(shared) is shared
+    endless: list[Any] = [1.0]
+    endless += [endless, endless]
+    assert as_known(endless) is endless
+    with pytest.raises(TypeError) as caught:
+        myia(twice)(endless)
+    assert isinstance(caught.value, MyiaError) and caught.value.code == "M305"
